@@ -1,0 +1,6 @@
+"""`python -m sassql`."""
+
+from sassql.cli.main import main
+
+if __name__ == "__main__":
+    main()

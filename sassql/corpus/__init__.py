@@ -1,0 +1,1 @@
+"""Many files: build with NVRTC, read folders and libraries, ask questions of all of them."""

@@ -1,0 +1,1 @@
+"""Opcode knowledge as data: the tables under `data/`, and what reads them."""

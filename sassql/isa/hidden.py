@@ -1,0 +1,52 @@
+"""Registers that the text of an instruction does not print, from `data/hidden.tsv`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from sassql.model.register import Register, span
+
+_ZERO_UNIFORM = 63
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    opcodes: frozenset[str]
+    bit: int
+    width: int
+    file: str
+    needs: tuple[str, ...]
+    unless: str
+
+
+@cache
+def _rows(sm: int) -> tuple[_Row, ...]:
+    text = resources.files("sassql.isa").joinpath("data/hidden.tsv").read_text("utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    found = []
+    for line in lines:
+        first, last, opcodes, bit, width, file, needs, unless = line.split("\t")
+        if int(first) <= sm <= int(last):
+            found.append(
+                _Row(frozenset(opcodes.split("|")), int(bit), int(width), file, tuple(needs.split("|")), unless)
+            )
+    return tuple(found)
+
+
+def hidden_registers(arch: str, text: str, word: tuple[int, int] | None) -> tuple[Register, ...]:
+    """Registers that the word holds and the text leaves out; none where the word is not known.
+
+    ``word`` is the low and the high half of the instruction word.
+    """
+    rows = _rows(int(re.sub(r"\D", "", arch) or 0))
+    if not rows or word is None:
+        return ()
+    opcode = (text.partition(" ")[2] if text.startswith("@") else text).split(" ")[0].split(".")[0]
+    for row in rows:
+        if opcode in row.opcodes and any(n in text for n in row.needs) and row.unless not in text:
+            index = (word[0] | word[1] << 64) >> row.bit & 63
+            return () if index == _ZERO_UNIFORM else span(row.file, index, row.width)
+    return ()

@@ -1,0 +1,1 @@
+"""What a program is: registers, operands, instructions, kernels, modules, result rows."""

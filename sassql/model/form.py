@@ -1,0 +1,138 @@
+"""What equal instructions share: a statement shape, and a form (shape plus its numbers).
+
+A library of 110,944 instructions has 36,501 distinct instruction words and about 660
+statement shapes. Everything that can be said of a shape is said once; a form adds the
+numbers; an instruction adds the address and the control bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sassql.model.operands import Operand
+from sassql.model.register import Register, register
+
+TARGET_HOLE = "`(@)"
+"""Stands in a form's text for the branch target, which differs from place to place."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSlot:
+    """Where a shape keeps one register operand: number ``position``, or a fixed ``index``."""
+
+    file: str
+    position: int
+    width: int | None
+    defines: bool
+    uses: bool
+    mask_position: int = -1
+    """Number that masks which of the registers are written (``LDG.ENL2``), or -1."""
+    mask_shift: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@!P0``: the instruction runs where the predicate holds (or does not)."""
+
+    file: str
+    index: int | None
+    inverted: bool
+
+    @property
+    def register(self) -> Register | None:
+        return None if self.index is None else register(self.file, self.index)
+
+    @property
+    def never(self) -> bool:
+        """``@!PT``: the instruction is text only."""
+        return self.index is None and self.inverted
+
+    def __str__(self) -> str:
+        name = ("UPT" if self.file == "UP" else "PT") if self.index is None else f"{self.file}{self.index}"
+        return f"@{'!' if self.inverted else ''}{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything that a statement with its numbers left out says.
+
+    ``problem`` is set, and the rest is empty, where the grammar refuses the text.
+    ``known`` is false for an opcode or operand form that the tables do not have: its
+    registers are then guessed by nobody, and ``defs`` and ``uses`` are incomplete.
+    """
+
+    text: str
+    opcode: str = ""
+    modifiers: tuple[str, ...] = ()
+    guard: Guard | None = None
+    guard_position: int = -1
+    builders: tuple[Callable[[tuple[str, ...]], Operand], ...] = ()
+    slots: tuple[RegisterSlot, ...] = ()
+    known: bool = False
+    target_operand: int = -1
+    """Index of the operand that names a place in code, or -1."""
+    problem: str = ""
+    column: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Form:
+    """One decoded instruction without its place: shared by every equal instruction of a program.
+
+    ``text`` is nvdisasm's statement with :data:`TARGET_HOLE` for a branch target.
+    ``hidden`` are registers that the text does not print (the sm_80 memory descriptor).
+    """
+
+    text: str
+    shape: Shape
+    numbers: tuple[str, ...]
+    reuse: tuple[int, ...] = ()
+    hidden: tuple[Register, ...] = ()
+    _operands: tuple[Operand, ...] | None = field(default=None, repr=False)
+    _defs: frozenset[Register] | None = field(default=None, repr=False)
+    _uses: frozenset[Register] | None = field(default=None, repr=False)
+
+    @property
+    def opcode(self) -> str:
+        return self.shape.opcode
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        return self.shape.modifiers
+
+    @property
+    def guard(self) -> Guard | None:
+        guard, position = self.shape.guard, self.shape.guard_position
+        if guard is None or position < 0:
+            return guard
+        return Guard(guard.file, int(self.numbers[position]), guard.inverted)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        if self._operands is None:
+            self._operands = tuple(build(self.numbers) for build in self.shape.builders)
+        return self._operands
+
+    @property
+    def defs(self) -> frozenset[Register]:
+        """Registers written where the guard holds; a guarded definition is a may-definition."""
+        if self._defs is None:
+            self._defs = frozenset(r for slot in self.shape.slots if slot.defines for r in self._span(slot, True))
+        return self._defs
+
+    @property
+    def uses(self) -> frozenset[Register]:
+        """Registers read, the guard and hidden operands included."""
+        if self._uses is None:
+            found = [r for slot in self.shape.slots if slot.uses for r in self._span(slot, False)]
+            self._uses = frozenset(found).union(self.hidden)
+        return self._uses
+
+    def _span(self, slot: RegisterSlot, defining: bool) -> list[Register]:
+        start = int(self.numbers[slot.position])
+        parts = [register(slot.file, start + i) for i in range(slot.width or 1)]
+        if defining and slot.mask_position >= 0:
+            mask = int(self.numbers[slot.mask_position], 16) >> slot.mask_shift
+            parts = [r for i, r in enumerate(parts) if mask >> i & 1]
+        return parts

@@ -1,0 +1,1 @@
+"""Bytes and text to the model: tools, containers, ELF facts, words, listings."""

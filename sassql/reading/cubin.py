@@ -1,0 +1,192 @@
+"""A cubin to a module: its words become rows of the word table, everything else comes from the ELF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sassql.errors import Place, Problem, SassqlError
+from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source
+from sassql.model.program import Module
+from sassql.reading import elf, relocations
+from sassql.reading.table import NO_TARGET, UInt, WordTable, control_bits, table
+from sassql.reading.words import WORD_BYTES, decoder
+
+INT32 = npt.NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """A cubin between its ELF and its words."""
+
+    cubin: elf.Cubin
+    source: Source
+    sizes: list[int]
+    low: UInt
+    high: UInt
+
+
+def read_module(data: bytes, source: Source, *, jobs: int = 2) -> tuple[Module, list[Problem]]:
+    """Read one cubin: the module, and one problem per word that is no instruction.
+
+    Raises:
+        InputError: the bytes are no cubin, or a damaged one.
+        UnsupportedArchError: an architecture that nvdisasm does not read.
+        ToolMissingError: there is no nvdisasm and a word is not known yet.
+    """
+    result = next(iter(read_modules([(data, source)], jobs=jobs)))
+    if isinstance(result, SassqlError):
+        raise result
+    return result
+
+
+def read_modules(
+    batch: Sequence[tuple[bytes, Source]], *, jobs: int = 2
+) -> Iterator[tuple[Module, list[Problem]] | SassqlError]:
+    """Read several cubins, in order, with one start of nvdisasm per architecture.
+
+    A cubin that cannot be read is its error in place of a module.
+    """
+    parsed: list[_Parsed | SassqlError] = [_parse(data, source) for data, source in batch]
+    failed = _learn([p for p in parsed if isinstance(p, _Parsed)], jobs)
+    for one in parsed:
+        if isinstance(one, SassqlError):
+            yield one
+        elif one.cubin.arch in failed:
+            error = failed[one.cubin.arch]
+            yield type(error)(
+                error.message, place=Place(one.source.file, entry=one.source.entry), hint=error.hint
+            )
+        else:
+            yield _module(one, jobs)
+
+
+def _parse(data: bytes, source: Source) -> _Parsed | SassqlError:
+    try:
+        cubin = elf.read_cubin(data, file=source.file, entry=source.entry)
+    except SassqlError as error:
+        return error.at(file=source.file, entry=source.entry)
+    sizes = [len(s.code) // WORD_BYTES * WORD_BYTES for s in cubin.sections]
+    raw = b"".join(s.code[:size] for s, size in zip(cubin.sections, sizes, strict=True))
+    halves = np.frombuffer(raw, "<u8").reshape(-1, 2)
+    return _Parsed(
+        cubin, source, sizes, np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
+    )
+
+
+def _learn(parsed: list[_Parsed], jobs: int) -> dict[str, SassqlError]:
+    """Decode the unknown words of a whole batch at once; errors by architecture."""
+    failed: dict[str, SassqlError] = {}
+    for arch in dict.fromkeys(p.cubin.arch for p in parsed):
+        mine = [p for p in parsed if p.cubin.arch == arch]
+        if len(mine) < 2:
+            continue
+        low, high = (np.concatenate([getattr(p, half) for p in mine]) for half in ("low", "high"))
+        try:
+            table(arch).rows_of_words(low, high, decoder(arch, jobs=jobs))
+        except SassqlError as error:
+            failed[arch] = error
+    return failed
+
+
+def _module(parsed: _Parsed, jobs: int) -> tuple[Module, list[Problem]] | SassqlError:
+    cubin, source = parsed.cubin, parsed.source
+    words = table(cubin.arch)
+    try:
+        rows, distinct, new = words.rows_of_words(parsed.low, parsed.high, decoder(cubin.arch, jobs=jobs))
+    except SassqlError as error:
+        return error.at(file=source.file, entry=source.entry)
+    control = control_bits(parsed.high)
+    kernels: list[Kernel] = []
+    start = 0
+    for section, size in zip(cubin.sections, parsed.sizes, strict=True):
+        stop = start + size // WORD_BYTES
+        kernels.append(_kernel(section, cubin.arch, source, words, rows[start:stop], control[start:stop]))
+        start = stop
+    module = Module(
+        source=source,
+        arch=cubin.arch,
+        kernels=tuple(kernels),
+        layout=cubin.layout,
+        producer=cubin.producer,
+        distinct_words=distinct,
+        new_words=new,
+    )
+    return module, _problems(module, words)
+
+
+def _kernel(
+    section: elf.CodeSection,
+    arch: str,
+    source: Source,
+    words: WordTable,
+    rows: INT32,
+    control: npt.NDArray[np.uint32],
+) -> Kernel:
+    addresses = np.arange(len(rows), dtype=np.int64) * WORD_BYTES
+    distances = words.distances(rows)
+    targets = np.where(distances == NO_TARGET, -1, addresses + distances)
+    symbols: dict[int, str] = {}
+    if section.relocations:
+        rows = relocations.apply(section, words, rows, targets, symbols)
+    _leave_section(section, words, rows, targets, symbols)
+    return Kernel(
+        name=section.name,
+        arch=arch,
+        source=source,
+        forms=words,
+        form_ids=rows,
+        addresses=addresses,
+        control=control,
+        targets=targets,
+        symbols=symbols,
+        functions=tuple(Function(f.name, f.start, f.size, f.entry) for f in section.functions),
+        resources=_resources(section.resources),
+        indirect_targets=section.indirect_targets,
+        is_entry=any(f.entry for f in section.functions),
+    )
+
+
+def _leave_section(
+    section: elf.CodeSection,
+    words: WordTable,
+    rows: INT32,
+    targets: npt.NDArray[np.int64],
+    symbols: dict[int, str],
+) -> None:
+    """A distance that leads out of the section is a place that the linker has not filled in yet."""
+    outside = np.flatnonzero((targets >= len(section.code)) | (targets < -1))
+    for index in outside.tolist():
+        symbols.setdefault(index, f"{targets[index]:#x}")
+    targets[outside] = -1
+
+
+def _resources(found: elf.Resources) -> Resources:
+    return Resources(
+        registers=found.registers,
+        shared=found.shared,
+        local=found.local,
+        barriers=found.barriers,
+        parameters=tuple(Parameter(p.ordinal, p.offset, p.size) for p in found.parameters),
+        parameter_base=found.parameter_base,
+        max_threads=found.max_threads,
+        required_block=found.required_block,
+    )
+
+
+def _problems(module: Module, words: WordTable) -> list[Problem]:
+    found: list[Problem] = []
+    for kernel in module.kernels:
+        for row in np.unique(kernel.form_ids).tolist():
+            if text := words.problem(row):
+                places = kernel.addresses[kernel.form_ids == row].tolist()
+                where = ", ".join(f"{p:#x}" for p in places[:3]) + (" …" if len(places) > 3 else "")
+                place = Place(module.source.file, entry=module.source.entry)
+                message = f"{kernel.name} at {where}: {text} ({len(places)} instructions)"
+                found.append(Problem(message, place, "the other instructions are read", "instruction"))
+    return found
+
+

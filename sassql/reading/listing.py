@@ -1,0 +1,274 @@
+"""Saved listings of `nvdisasm -c` and `cuobjdump -sass` to modules: the text path.
+
+It reads what people keep in files and paste into issues, and it proves the word path:
+the same cubin read both ways gives equal instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from lark.exceptions import UnexpectedInput
+
+from sassql.errors import InputError, ListingError, Place, Problem
+from sassql.model.kernel import Function, Kernel, Resources, Source
+from sassql.model.program import Module
+from sassql.reading.shapes import explain, grammar
+from sassql.reading.statements import split_label, split_number, tidy
+from sassql.reading.table import WordTable, control_bits, table
+
+_INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)(?:\s*/\* 0x([0-9a-f]{16}) \*/)?\s*$")
+_ENCODING = re.compile(r"^\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
+_SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)\s+-+")
+_OTHER_SECTION = re.compile(r"^\s*//-+ (\S+)\s+-+")
+_FUNCTION = re.compile(r"^\s*Function : (\S+)")
+_LABEL = re.compile(r"^([.$\w][^\s:]*):\s*$")
+_TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)")
+_FLAGS = re.compile(r"EF_CUDA_SM(\d+)")
+_CODE_FOR = re.compile(r"^\s*code for (sm_\w+)")
+_ENTRY = re.compile(r"^\s*\.other\s+([^,]+),@\"STO_CUDA_ENTRY")
+_SIZE = re.compile(r"^\s*\.size\s+(\S+),\((\S+) - ")
+_BRANCH_TARGETS = re.compile(r'\(\*"BRANCH_TARGETS ([^"]*)"\*\)')
+_BARE = re.compile(r"^\s*(?:(@!?U?P\w+\s+)?[A-Z][A-Z0-9_]*(?:\.\w+)*)(?:\s|;|$)")
+_SREL = re.compile(r"(\.L_x_\d+)@srel")
+_INFO = re.compile(r"SHI_REGISTERS=(\d+)|SHF_BARRIERS=(\d+)")
+
+
+def looks_like_listing(head: str) -> bool:
+    """True for text with an instruction line, a section rule or a target line near its start."""
+    lines = head.splitlines()
+    patterns = (_INSTRUCTION, _SECTION, _TARGET, _CODE_FOR, _FUNCTION)
+    return any(pattern.match(line) for line in lines for pattern in patterns)
+
+
+@dataclass(slots=True)
+class _Section:
+    """One function being read: everything by instruction number or by label."""
+
+    name: str
+    arch: str
+    line: int
+    rows: list[int] = field(default_factory=list)
+    addresses: list[int] = field(default_factory=list)
+    places: dict[int, str | int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    branches: dict[int, list[str]] = field(default_factory=dict)
+    encodings: dict[int, list[int]] = field(default_factory=dict)
+    entries: set[str] = field(default_factory=set)
+    sizes: dict[str, str] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)
+    registers: int | None = None
+    barriers: int | None = None
+
+
+class _Reader:
+    def __init__(self, file: str, entry: str, arch: str) -> None:
+        self.file, self.entry, self.arch = file, entry, arch
+        self.sections: list[_Section] = []
+        self.problems: list[Problem] = []
+        self._open: _Section | None = None
+        self._outside = False
+        self._flags = ""
+
+    def read(self, lines: Iterable[str]) -> None:
+        for number, line in enumerate(lines, 1):
+            found = _INSTRUCTION.match(line)
+            if found is not None:
+                self._instruction(number, line, found)
+            elif line.strip():
+                self._other(number, line)
+
+    def _section(self, name: str, number: int) -> _Section:
+        self._open = _Section(name, self.arch, number)
+        self.sections.append(self._open)
+        return self._open
+
+    def _instruction(self, number: int, line: str, found: re.Match[str]) -> None:
+        if self._outside:
+            return
+        address = int(found[1], 16)
+        if (section := self._open) is None:
+            section = self._section("", number)
+        self._add(section, number, line, address, found[2])
+        if found[3]:
+            section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[3], 16))
+
+    def _add(self, section: _Section, number: int, line: str, address: int, statement: str) -> None:
+        if not self.arch:
+            message = "the listing does not say its architecture"
+            raise ListingError(message, place=Place(self.file, number), hint="name it with --arch, such as sm_90")
+        annotated = _BRANCH_TARGETS.search(statement)
+        text = tidy(statement)
+        held: str | int | None
+        plain, label = split_label(text)
+        held = label or None
+        if held is None:
+            plain, held, _ = split_number(text)
+        words = table(self.arch)
+        row = words.row_of_text(plain)
+        if problem := words.problem(row):
+            column = line.find(text[:12]) + words[row].shape.column
+            place = Place(self.file, number, max(1, column), self.entry)
+            self.problems.append(Problem(f"{problem} in {text!r}", place, "the other lines are read", "listing"))
+        index = len(section.rows)
+        section.rows.append(row)
+        section.addresses.append(address)
+        if held is not None:
+            section.places[index] = held
+        if annotated:
+            section.branches[address] = annotated[1].split(",")
+        for name in section.pending:
+            section.labels[name] = address
+        section.pending.clear()
+
+    def _other(self, number: int, line: str) -> None:
+        section = self._open
+        if (found := _ENCODING.match(line)) is not None:
+            if section is not None and section.rows:
+                section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[1], 16))
+        elif (found := _SECTION.match(line)) is not None or (found := _FUNCTION.match(line)) is not None:
+            self._outside = False
+            self._section(found[1], number)
+        elif (found := _OTHER_SECTION.match(line)) is not None:
+            self._outside, self._open = True, None
+        elif (found := _LABEL.match(line)) is not None:
+            if section is None and not self._outside:
+                section = self._section("", number)
+            if section is not None:
+                section.pending.append(found[1])
+        elif self._header(line):
+            pass
+        elif _BARE.match(line) and not self._outside:
+            section = section or self._section("", number)
+            address = section.addresses[-1] + 16 if section.addresses else 0
+            self._add(section, number, line, address, line.strip())
+        elif section is None or not self._directive(section, line):
+            self._odd(number, line)
+
+    def _header(self, line: str) -> bool:
+        """Lines that say the architecture; a listing may hold several modules."""
+        if (found := _TARGET.match(line)) is not None or (found := _CODE_FOR.match(line)) is not None:
+            self.arch, self._open = found[1], None
+            return True
+        if ".headerflags" in line:
+            if (flags := _FLAGS.search(line)) is not None and not self.arch:
+                self.arch = f"sm_{flags[1]}" + ("a" if "EF_CUDA_ACCELERATORS" in line else "")
+            return True
+        return False
+
+    def _directive(self, section: _Section, line: str) -> bool:
+        if (found := _ENTRY.match(line)) is not None:
+            section.entries.add(found[1])
+        elif (found := _SIZE.match(line)) is not None:
+            section.sizes[found[1]] = found[2]
+        elif (found := _INFO.search(line)) is not None:
+            section.registers = int(found[1]) if found[1] else section.registers
+            section.barriers = int(found[2]) if found[2] else section.barriers
+        else:
+            return False
+        return True
+
+    def _odd(self, number: int, line: str) -> None:
+        """A line of no known kind: fine if the grammar takes it, else a located problem."""
+        try:
+            grammar("line").parse(line.strip())
+        except UnexpectedInput as error:
+            place = Place(self.file, number, max(1, getattr(error, "column", 1)), self.entry)
+            message = f"{explain(error)}: this is no line of a listing"
+            self.problems.append(Problem(message, place, "the other lines are read", "listing"))
+
+
+def read_listing(
+    text: str, *, file: str = "<text>", entry: str = "", arch: str = ""
+) -> tuple[list[Module], list[Problem]]:
+    """Read a listing; ``arch`` is needed where the text does not say it (a pasted loop body).
+
+    Returns one module per architecture in the order of the text, and a problem for every
+    line that the grammar refuses.
+
+    Raises:
+        ListingError: no architecture is known.
+        InputError: the text has no instruction at all.
+    """
+    reader = _Reader(file, entry, arch)
+    reader.read(text.splitlines())
+    kept = [s for s in reader.sections if s.rows]
+    if not kept:
+        first = reader.problems[0] if reader.problems else None
+        place = first.place if first else Place(file, entry=entry)
+        raise InputError("no SASS instruction found", place=place, hint="expected `nvdisasm -c` or `cuobjdump -sass` output")
+    source = Source(file, entry)
+    modules = []
+    for name in dict.fromkeys(s.arch for s in kept):
+        kernels = tuple(_kernel(s, source) for s in kept if s.arch == name)
+        modules.append(Module(source, name, kernels, "listing"))
+    return modules, reader.problems
+
+
+def _kernel(section: _Section, source: Source) -> Kernel:
+    end = section.addresses[-1] + 16
+    for name in section.pending:
+        section.labels[name] = end
+    targets = np.full(len(section.rows), -1, np.int64)
+    symbols: dict[int, str] = {}
+    for index, held in section.places.items():
+        found = held if isinstance(held, int) else section.labels.get(held)
+        if found is None or not 0 <= found <= end:
+            symbols[index] = str(held)
+        else:
+            targets[index] = found
+    name = section.name or next(iter(section.entries), "") or "kernel"
+    words = table(section.arch)
+    return Kernel(
+        name=name,
+        arch=section.arch,
+        source=source,
+        forms=words,
+        form_ids=_rows(section, words),
+        addresses=np.asarray(section.addresses, np.int64),
+        control=_control(section),
+        targets=targets,
+        symbols=symbols,
+        functions=_functions(section, name, end),
+        resources=Resources(registers=section.registers, barriers=section.barriers),
+        indirect_targets={
+            address: tuple(section.labels[label] for label in labels if label in section.labels)
+            for address, labels in section.branches.items()
+        },
+        is_entry=name in section.entries or not section.entries,
+    )
+
+
+def _rows(section: _Section, words: WordTable) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Row numbers; where encodings are known, registers that only they hold are added."""
+    rows = [_placed(section, row, words) if "@srel" in words[row].text else row for row in section.rows]
+    for index, halves in section.encodings.items():
+        if len(halves) == 2:
+            rows[index] = words.row_with_word(rows[index], (halves[0], halves[1]))
+    return np.asarray(rows, np.int32)
+
+
+def _placed(section: _Section, row: int, words: WordTable) -> int:
+    """``32@lo((kernel + .L_x_0@srel))`` with the offset in place of the label, which differs from file to file."""
+    text = _SREL.sub(lambda m: f"{section.labels[m[1]]:#x}" if m[1] in section.labels else m[0], words[row].text)
+    return words.row_of_text(text)
+
+
+def _control(section: _Section) -> np.ndarray[tuple[int], np.dtype[np.uint32]] | None:
+    if len(section.encodings) != len(section.rows) or any(len(h) != 2 for h in section.encodings.values()):
+        return None
+    high = np.asarray([section.encodings[i][1] for i in range(len(section.rows))], np.uint64)
+    return control_bits(high)
+
+
+def _functions(section: _Section, name: str, end: int) -> tuple[Function, ...]:
+    found = []
+    for function, stop in section.sizes.items():
+        start = section.labels.get(function)
+        if start is not None:
+            finish = section.labels.get(stop, end)
+            found.append(Function(function, start, finish - start, function in section.entries or function == name))
+    return tuple(sorted(found, key=lambda f: (f.start, f.name)))

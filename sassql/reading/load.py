@@ -1,0 +1,223 @@
+"""Any input to modules: what a file is decides its content, its name only helps with text."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sassql.errors import EXIT_FOUND, InputError, Place, Problem, SassqlError, UsageError
+from sassql.model.kernel import Source
+from sassql.model.program import Module, Program
+from sassql.reading import containers
+from sassql.reading.cubin import read_modules
+from sassql.reading.listing import looks_like_listing, read_listing
+
+DEFAULT_ARCH = "sm_90"
+SUFFIXES = frozenset({".cubin", ".fatbin", ".o", ".a", ".so", ".sass", ".cu", ".ptx", ".whl"})
+"""Files that a folder is searched for; a file named on its own may have any name."""
+
+_BATCH_BYTES = 32 << 20
+_HEAD = 1 << 16
+_ELF = b"\x7fELF"
+_CUDA_MACHINE = b"\xbe\x00"
+
+Found = Module | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read: ``architectures`` selects entries and is what sources are compiled for."""
+
+    architectures: tuple[str, ...] = ()
+    jobs: int = 2
+
+    def wants(self, arch: str) -> bool:
+        return not self.architectures or arch in self.architectures
+
+
+def read(path: Path, options: Options = Options()) -> Iterator[Found]:
+    """Modules of a file or of the files of a folder, in order, as they are read.
+
+    What cannot be read comes as a `Problem` in its place; only a path that does not exist
+    raises.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    if path.is_dir():
+        yield from _folder(path, options)
+        return
+    if not path.exists():
+        raise UsageError("no such file or folder", place=Place(str(path)))
+    try:
+        yield from _file(path, options)
+    except SassqlError as error:
+        yield Problem.of(error.at(file=str(path)))
+    except OSError as error:
+        yield Problem(error.strerror or str(error), Place(str(path)))
+
+
+def read_bytes(data: bytes, name: str = "<bytes>", options: Options = Options()) -> Iterator[Found]:
+    """The same for the content of a file, called ``name`` in messages."""
+    try:
+        yield from _content(memoryview(data), name, options)
+    except SassqlError as error:
+        yield Problem.of(error.at(file=name))
+
+
+def collect(source: str, found: Iterator[Found]) -> Program:
+    """A `Program` from what a reader yields."""
+    everything = list(found)
+    return Program(
+        source=source,
+        modules=tuple(m for m in everything if isinstance(m, Module)),
+        problems=tuple(p for p in everything if isinstance(p, Problem)),
+    )
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a folder that can hold SASS or its source, sorted, hidden folders left out."""
+    found = (p for p in folder.rglob("*") if p.is_file() and not _hidden(p.relative_to(folder)))
+    return sorted(p for p in found if p.suffix in SUFFIXES or ".so." in p.name)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _folder(folder: Path, options: Options) -> Iterator[Found]:
+    files = files_of(folder)
+    if not files:
+        hint = f"looked for files that end in {' '.join(sorted(SUFFIXES))}"
+        yield Problem("the folder has nothing to read", Place(str(folder)), hint)
+    batch: list[tuple[bytes, Source]] = []
+    size = 0
+    for path in files:
+        if _is_cubin(path):
+            content = path.read_bytes()
+            batch.append((content, Source(str(path))))
+            size += len(content)
+            if size >= _BATCH_BYTES:
+                yield from read_cubins(batch, options)
+                batch, size = [], 0
+        else:
+            yield from read_cubins(batch, options)
+            batch, size = [], 0
+            yield from read(path, options)
+    yield from read_cubins(batch, options)
+
+
+def _is_cubin(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            head = file.read(20)
+    except OSError:
+        return False
+    return head.startswith(_ELF) and head[18:20] == _CUDA_MACHINE
+
+
+def _file(path: Path, options: Options) -> Iterator[Found]:
+    size = path.stat().st_size
+    if not size:
+        raise InputError("the file is empty", hint="build or copy it again")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        view = memoryview(content)
+        try:
+            yield from _content(view, str(path), options)
+        finally:
+            view.release()
+
+
+def _content(view: memoryview, name: str, options: Options) -> Iterator[Found]:
+    head = bytes(view[:_HEAD])
+    if not head:
+        raise InputError("no bytes at all", hint="build or copy the file again")
+    suffix = Path(name).suffix
+    if head.startswith(_ELF) and head[18:20] == _CUDA_MACHINE:
+        yield from read_cubins([(bytes(view), Source(name))], options)
+    elif containers.looks_like_container(head):
+        yield from _container(view, name, options)
+    elif suffix == ".cu":
+        yield from _compiled("cuda", bytes(view).decode("utf-8", "replace"), name, options)
+    elif suffix == ".ptx" or _is_ptx(head):
+        yield from _compiled("ptx", bytes(view).decode("utf-8", "replace"), name, options)
+    elif b"\0" not in head and looks_like_listing(head.decode("utf-8", "replace")):
+        yield from _listing(bytes(view).decode("utf-8", "replace"), name, options)
+    else:
+        raise InputError(_unknown(head, suffix), hint="expected a cubin, fat binary, library, listing, .cu or .ptx")
+
+
+def _unknown(head: bytes, suffix: str) -> str:
+    printable = sum(32 <= b < 127 or b in b"\n\r\t" for b in head[:256])
+    kind = "text without a SASS instruction" if printable > 0.95 * len(head[:256]) else "no known kind of file"
+    return f"{kind} in a file named {suffix}" if suffix == ".cubin" else kind
+
+
+def _is_ptx(head: bytes) -> bool:
+    lines = [line.strip() for line in head.decode("utf-8", "replace").splitlines()]
+    code = [line for line in lines if line and not line.startswith("//")]
+    return bool(code) and code[0].startswith(".version")
+
+
+def read_cubins(batch: Sequence[tuple[bytes, Source]], options: Options) -> Iterator[Found]:
+    """Modules of cubins held in memory, each a `Problem` in its place where it cannot be read."""
+    if not batch:
+        return
+    for result in read_modules(batch, jobs=options.jobs):
+        if isinstance(result, SassqlError):
+            yield Problem.of(result)
+        else:
+            module, problems = result
+            if options.wants(module.arch):
+                yield module
+                yield from problems
+
+
+def _container(view: memoryview, name: str, options: Options) -> Iterator[Found]:
+    def select(_: str, kind: Literal["cubin", "ptx"], arch: str) -> bool:
+        return kind == "ptx" or options.wants(arch)
+
+    batch: list[tuple[bytes, Source]] = []
+    size = ptx = cubins = 0
+    for entry in containers.entries(view, file=name, select=select):
+        if isinstance(entry, Problem):
+            yield entry
+        elif entry.kind == "ptx":
+            ptx += 1
+        else:
+            cubins += 1
+            batch.append((entry.data, Source(name, entry.name)))
+            size += len(entry.data)
+            if size >= _BATCH_BYTES:
+                yield from read_cubins(batch, options)
+                batch, size = [], 0
+    yield from read_cubins(batch, options)
+    if ptx:
+        hint = "" if cubins else "save one as a .ptx file to have it assembled"
+        yield Problem(f"{ptx} PTX entries are no machine code and were not read", Place(name), hint, "note", EXIT_FOUND)
+
+
+def _listing(text: str, name: str, options: Options) -> Iterator[Found]:
+    arch = options.architectures[0] if len(options.architectures) == 1 else ""
+    modules, problems = read_listing(text, file=name, arch=arch)
+    yield from (m for m in modules if options.wants(m.arch))
+    yield from problems
+
+
+def _compiled(language: str, text: str, name: str, options: Options) -> Iterator[Found]:
+    from sassql.reading import compile as compiling  # noqa: PLC0415  (NVRTC is loaded for sources only)
+
+    make: Callable[..., compiling.Compiled]
+    make = compiling.compile_cuda if language == "cuda" else compiling.compile_ptx
+    batch = []
+    for arch in options.architectures or (DEFAULT_ARCH,):
+        try:
+            made = make(text, name=name, arch=arch)
+        except SassqlError as error:
+            yield Problem.of(error.at(file=name))
+        else:
+            batch.append((made.cubin, Source(name, arch if len(options.architectures) > 1 else "")))
+    yield from read_cubins(batch, options)

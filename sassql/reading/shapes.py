@@ -1,0 +1,152 @@
+"""Statements to shapes and forms: lark once per shape, a table for everything else."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from sassql.isa import signatures
+from sassql.model.form import Form, Guard, RegisterSlot, Shape
+from sassql.model.operands import Access
+from sassql.model.register import Register
+from sassql.reading.templates import HOLE, AddressPart, Template, template_of
+from sassql.resources import folder
+
+_NUMBER = re.compile(
+    r"(?<![\w.@$])(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\w)"  # 0x10, 1.5, 3
+    r"|(?<=(?<![.\w])[RPB])\d+\b|(?<=(?<![.\w])U[RP])\d+\b"  # R4, P0, B1, UR5, UP1; not the selector .B1
+)
+
+
+@cache
+def grammar(start: str) -> Lark:
+    """The listing grammar, LALR(1), for the start rule ``statement`` or ``line``."""
+    return Lark.open(
+        str(folder("grammars") / "listing.lark"),
+        parser="lalr",
+        start=start,
+        maybe_placeholders=False,
+        propagate_positions=False,
+    )
+
+
+def explain(error: UnexpectedInput) -> str:
+    """What a parse error says to a person: what was there."""
+    if isinstance(error, UnexpectedToken):
+        found = "the end of the line" if error.token.type == "$END" else repr(str(error.token))
+        return f"unexpected {found}"
+    if isinstance(error, UnexpectedCharacters):
+        return f"unexpected {error.char!r}"
+    return "unexpected end of the line"
+
+
+class ShapeTable:
+    """Shapes by text, shared by every architecture of a process."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, Shape] = {}
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def form(self, text: str, hidden: tuple[Register, ...] = ()) -> Form:
+        """The form of one statement (no address, annotation or ``;``; label operands replaced by the target hole)."""
+        plain, reuse = (text, ()) if ".reuse" not in text else strip_reuse(text)
+        numbers = tuple(_NUMBER.findall(plain))
+        return Form(text, self.shape(_NUMBER.sub(HOLE, plain)), numbers, reuse, hidden)
+
+    def shape(self, text: str) -> Shape:
+        """The shape of a statement whose numbers are holes already."""
+        shape = self._shapes.get(text)
+        if shape is None:
+            shape = self._shapes[text] = _parse(text)
+        return shape
+
+
+SHAPES = ShapeTable()
+
+
+def strip_reuse(text: str) -> tuple[str, tuple[int, ...]]:
+    """The statement without ``.reuse``, and the indices of the operands that had it."""
+    mnemonic, operands = _split_head(text)
+    slots = tuple(i for i, operand in enumerate(operands.split(",")) if ".reuse" in operand)
+    return mnemonic + operands.replace(".reuse", ""), slots
+
+
+def _split_head(text: str) -> tuple[str, str]:
+    start = text.index(" ") + 1 if text.startswith("@") else 0
+    end = text.find(" ", start)
+    return (text, "") if end < 0 else (text[:end], text[end:])
+
+
+def _parse(text: str) -> Shape:
+    try:
+        tree = grammar("statement").parse(text)
+    except UnexpectedInput as error:
+        return Shape(text, problem=explain(error), column=max(1, getattr(error, "column", 1)))
+    guard, guard_position = None, -1
+    mnemonic = ""
+    templates: list[Template] = []
+    for child in tree.children:
+        if isinstance(child, Token) and child.type == "MNEMONIC":
+            mnemonic = str(child)
+        elif isinstance(child, Tree) and child.data == "guard":
+            guard, guard_position = _guard(child.children[0], text)
+        elif isinstance(child, Tree) and child.data == "operands":
+            templates = [template_of(operand, text) for operand in child.children if isinstance(operand, Tree)]
+    opcode, *modifiers = mnemonic.split(".")
+    return _with_roles(text, opcode, tuple(modifiers), guard, guard_position, templates)
+
+
+def _guard(token: object, text: str) -> tuple[Guard, int]:
+    assert isinstance(token, Token)
+    file = "UP" if "UP" in token else "P"
+    if HOLE in token:
+        return Guard(file, 0, "!" in token), text.count(HOLE, 0, token.start_pos or 0)
+    return Guard(file, None, "!" in token), -1
+
+
+def _with_roles(
+    text: str,
+    opcode: str,
+    modifiers: tuple[str, ...],
+    guard: Guard | None,
+    guard_position: int,
+    templates: list[Template],
+) -> Shape:
+    items = signatures.assign(opcode, modifiers, [t.kind for t in templates])
+    slots: list[RegisterSlot] = []
+    if guard is not None and guard_position >= 0:
+        slots.append(RegisterSlot(guard.file, guard_position, 1, False, True))
+    known = items is not None
+    if items is not None:
+        for template, item in zip(templates, items, strict=True):
+            known &= template.assign(item, modifiers)
+    for template in templates:
+        slots += _slots(template, known or items is not None)
+    target = next((i for i, t in enumerate(templates) if t.kind == "L" and t.rule in ("label", "destination")), -1)
+    return Shape(
+        text=text,
+        opcode=opcode,
+        modifiers=modifiers,
+        guard=guard,
+        guard_position=guard_position,
+        builders=tuple(t.build for t in templates),
+        slots=tuple(slots),
+        known=known,
+        target_operand=target,
+    )
+
+
+def _slots(template: Template, assigned: bool) -> list[RegisterSlot]:
+    """Register slots of one operand; where the tables do not know the opcode, its plain registers as uses."""
+    found: list[RegisterSlot] = []
+    if template.kind in "RUP" and template.position >= 0:
+        access = template.access if assigned else Access.USE
+        found.append(RegisterSlot(template.file, template.position, template.width, access.defines, access.uses))
+    parts: list[AddressPart] = [p for p in template.parts if p.position >= 0]
+    found += [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
+    return found

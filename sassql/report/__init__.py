@@ -1,0 +1,1 @@
+"""The result document and its renderers. Empty so far."""
