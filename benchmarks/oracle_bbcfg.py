@@ -5,8 +5,9 @@
 Prints a line per file: kernels, edges equal, edges that only one side has, with examples.
 An edge is (address of the last instruction of a block, address of the first of the next).
 nvdisasm also cuts blocks where it prints a label that no branch names, and behind calls;
-such cuts are merged. Two kinds of edges are left out and counted: it draws one for
-`@!PT BRA`, which never jumps, and none for the padding behind a kernel, which nobody reaches. Only new-layout cubins (ELF OSABI 0x41) can be compared: nvdisasm 13
+such cuts are merged. Three kinds of edges are left out and counted: it draws one for
+`@!PT BRA`, which never jumps, and one for the call of a function by itself, which belongs
+to the call graph; it draws none for the padding behind a kernel, which nobody reaches. Only new-layout cubins (ELF OSABI 0x41) can be compared: nvdisasm 13
 draws nothing for older ones.
 """
 
@@ -57,8 +58,8 @@ class Outcome:
     missing: list[tuple[str, Edge]] = field(default_factory=list)
     """Edges that only nvdisasm has."""
     extra: list[tuple[str, Edge]] = field(default_factory=list)
-    never: int = 0
-    """Edges of `@!PT` branches, which nvdisasm draws."""
+    left_out: int = 0
+    """Edges of `@!PT` branches and of recursive calls, which nvdisasm draws."""
     padding: int = 0
     """Edges of unreachable blocks that nvdisasm does not draw."""
     absent: list[str] = field(default_factory=list)
@@ -71,7 +72,7 @@ class Outcome:
     def add(self, other: Outcome) -> None:
         self.kernels += other.kernels
         self.equal += other.equal
-        self.never += other.never
+        self.left_out += other.left_out
         self.padding += other.padding
         self.missing += other.missing
         self.extra += other.extra
@@ -107,7 +108,7 @@ def parse(lines: Iterable[str]) -> dict[str, Drawn]:
 def vendor_edges(cluster: Drawn) -> tuple[set[Edge], int]:
     """Edges between the blocks that are left when cuts at unnamed labels and behind calls are merged.
 
-    Second, how many edges of branches that never jump were left out.
+    Second, how many edges of branches that never jump and of recursive calls were left out.
     """
     first = {name: rows[0][0] for name, rows in cluster.blocks.items() if rows}
     last = {name: rows[-1] for name, rows in cluster.blocks.items() if rows}
@@ -118,17 +119,23 @@ def vendor_edges(cluster: Drawn) -> tuple[set[Edge], int]:
             if opcode and opcode[2].split(".")[0] in _JUMPS and not text.startswith("@!PT"):
                 named.update(_LABEL.findall(text))
             named.update(*(t.split(",") for t in re.findall(r"BRANCH_TARGETS ([^\"]*)", text)))
-    edges, never = set(), 0
+    edges, left_out = set(), 0
     for source, target in cluster.edges:
         address, text = last[source]
         falls = first[target] == address + tools.WORD_BYTES
-        if text.startswith("@!PT") and not falls:
-            never += 1
+        if not falls and (text.startswith("@!PT") or _is_call_of_function(text)):
+            left_out += 1
         elif falls and target not in named and not _ends_block(text):
             continue
         else:
             edges.add((address, first[target]))
-    return edges, never
+    return edges, left_out
+
+
+def _is_call_of_function(text: str) -> bool:
+    """A call that comes back; one to a mere label is a jump in disguise."""
+    found = _OPCODE.match(text)
+    return found is not None and found[2].startswith("CALL") and ".L_x_" not in text
 
 
 def _ends_block(text: str) -> bool:
@@ -137,9 +144,7 @@ def _ends_block(text: str) -> bool:
     if found is None or text.startswith("@!PT"):
         return False
     opcode = found[2].split(".")[0]
-    if opcode == "CALL":
-        return ".L_x_" in text  # a jump in disguise; a call of a function goes on
-    return opcode in _JUMPS or opcode in ("EXIT", "RET", "KILL")
+    return opcode in (*_JUMPS, "EXIT", "RET", "KILL") and not _is_call_of_function(text)
 
 
 def own_edges(kernel: Kernel, drawn: set[int]) -> tuple[set[Edge], int]:
@@ -163,11 +168,11 @@ def compare(kernel: Kernel, clusters: dict[str, Drawn]) -> Outcome:
     if not drawn:
         return Outcome(absent=[kernel.name])
     theirs: set[Edge] = set()
-    never = 0
+    left_out = 0
     for cluster in drawn:
         edges, skipped = vendor_edges(cluster)
         theirs |= edges
-        never += skipped
+        left_out += skipped
     covered = {address for c in drawn for rows in c.blocks.values() for address, _ in rows}
     ours, padding = own_edges(kernel, covered)
     return Outcome(
@@ -175,7 +180,7 @@ def compare(kernel: Kernel, clusters: dict[str, Drawn]) -> Outcome:
         equal=len(ours & theirs),
         missing=[(kernel.name, edge) for edge in sorted(theirs - ours)],
         extra=[(kernel.name, edge) for edge in sorted(ours - theirs)],
-        never=never,
+        left_out=left_out,
         padding=padding,
     )
 
@@ -198,7 +203,7 @@ def report(title: str, outcome: Outcome) -> Iterator[str]:
     share = outcome.equal / total if total else 1.0
     yield (
         f"{title}: {outcome.kernels} kernels, {outcome.equal} edges equal, {outcome.differing} differing "
-        f"({share:.4%}); left out: {outcome.never} of @!PT, {outcome.padding} of padding"
+        f"({share:.4%}); left out: {outcome.left_out} of @!PT and recursion, {outcome.padding} of padding"
     )
     for what, found in (("only nvdisasm", outcome.missing), ("only sassql", outcome.extra)):
         for name, (source, target) in found[:EXAMPLES]:

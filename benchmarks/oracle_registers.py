@@ -20,9 +20,11 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from sassql.errors import Problem
+from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
 from sassql.model.program import Module
 from sassql.model.register import Register
@@ -32,7 +34,7 @@ from sassql.reading.cubin import read_module
 GROUPS = {"GPR": "R", "PRED": "P", "UGPR": "UR", "UPRED": "UP"}
 FUNCTIONS_PER_CALL = 40
 _LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*// (\|.*\|)\s*$")
-_TABLE = re.compile(r"// ([|+].*[|+])\s*$")
+_HEADER = re.compile(r"// (\|.*[A-Z0-9#].*\|)\s*$")
 _SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)\s+-")
 
 Marks = dict[int, tuple[frozenset[str], frozenset[str]]]
@@ -42,7 +44,7 @@ def columns(header: list[str]) -> dict[int, str]:
     """Register name by column of the table, from its header rows."""
     bars = [i for i, c in enumerate(header[-1]) if c == "|"]
     found: dict[int, str] = {}
-    for left, right in zip(bars, bars[1:], strict=False):
+    for left, right in pairwise(bars):
         name = next((n for row in header if (n := row[left + 1 : right].strip()) in GROUPS), "")
         start = header[-1].find("#", left) + 1
         for column in range(start, right):
@@ -69,9 +71,8 @@ def parse(text: str) -> dict[str, Marks]:
             defs = frozenset(n for c, n in names.items() if cells[c : c + 1] in ("^", "x"))
             uses = frozenset(n for c, n in names.items() if cells[c : c + 1] in ("v", "x"))
             marks[int(row[1], 16)] = defs, uses
-        elif not names and (table := _TABLE.search(line)) and table[1].startswith("|"):
-            if re.search(r"[A-Z0-9#]", table[1]):
-                header.append(table[1])
+        elif not names and (table := _HEADER.search(line)):
+            header.append(table[1])
     return found
 
 
@@ -101,7 +102,8 @@ def _shown(registers: frozenset[Register]) -> frozenset[str]:
 
 
 class Score:
-    def __init__(self) -> None:
+    def __init__(self, observed: dict[str, str] | None = None) -> None:
+        self.observed = observed
         self.equal = self.total = self.calls = self.calls_equal = self.unmarked = 0
         self.silent: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter()
@@ -116,6 +118,8 @@ class Score:
             defs, uses = marks[ins.address]
             mine = _shown(ins.defs), _shown(ins.uses)
             same = mine == (defs, uses)
+            if self.observed is not None:
+                self._observe(ins, defs, uses)
             if ins.opcode == "CALL":
                 self.calls += 1
                 self.calls_equal += same
@@ -129,6 +133,13 @@ class Score:
                 oracle_says = f"oracle defs {sorted(defs)} uses {sorted(uses)}"
                 self.examples.setdefault(key, f"{ins.text}   {lack}   {oracle_says}")
 
+    def _observe(self, ins: Instruction, defs: frozenset[str], uses: frozenset[str]) -> None:
+        """Keep the first instruction of each mnemonic and operand shape, guards left out."""
+        key = re.sub(r"^@\S+ ", "", ins.form.shape.text)
+        hidden = " ".join(map(str, ins.form.hidden))
+        fields = [ins.kernel.arch, ins.form.text, hidden, " ".join(sorted(defs)), " ".join(sorted(uses))]
+        self.observed.setdefault(key, "\t".join(fields))
+
 
 def cubins(path: Path) -> Iterator[tuple[str, bytes]]:
     data = path.read_bytes()
@@ -141,13 +152,19 @@ def cubins(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--arch", help="only this architecture")
     parser.add_argument("--show", type=int, default=12, help="differences shown per architecture")
     parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument(
+        "--record", type=Path, help="write one observed instruction per mnemonic and shape here"
+    )
     arguments = parser.parse_args()
-    scores: dict[str, Score] = defaultdict(Score)
+    observed: dict[str, str] = {}
+    scores: dict[str, Score] = defaultdict(lambda: Score(observed))
     unjudged: Counter[str] = Counter()
     for path in arguments.paths:
         for name, data in cubins(path):
@@ -162,13 +179,18 @@ def main() -> int:
                 scores[module.arch].judge(kernel, found.get(kernel.name, {}))
     for arch, score in sorted(scores.items()):
         share = 100 * score.equal / max(1, score.total)
-        print(f"{arch}: {score.equal} of {score.total} instructions equal ({share:.3f} %), "
-              f"calls {score.calls_equal} of {score.calls}, not shown by the oracle {score.unmarked} "
-              f"{dict(score.silent.most_common(3))}")
+        print(
+            f"{arch}: {score.equal} of {score.total} instructions equal ({share:.3f} %), "
+            f"calls {score.calls_equal} of {score.calls}, not shown by the oracle {score.unmarked} "
+            f"{dict(score.silent.most_common(3))}"
+        )
         for key, count in score.wrong.most_common(arguments.show):
             print(f"    {count:7} {key}\n            {score.examples[key]}")
     for arch, count in sorted(unjudged.items()):
         print(f"{arch}: {count} instructions not judged (old ELF layout, no SASSQL_NVDISASM_12)")
+    if arguments.record:
+        head = "arch\ttext\thidden\tdefs\tuses"
+        arguments.record.write_text("\n".join([head, *sorted(observed.values())]) + "\n")
     if arguments.json:
         figures = {a: {"equal": s.equal, "total": s.total} for a, s in scores.items()}
         arguments.json.write_text(json.dumps(figures, indent=1))

@@ -1,14 +1,15 @@
 """Ask GPU machine code what your mathematics became.
 
-    >>> import sassql
-    >>> program = sassql.load("libfoo.so")                                  # doctest: +SKIP
-    >>> pattern = sassql.Pattern.load("patterns/warp/shuffle_ladder.sq")    # doctest: +SKIP
-    >>> [row.columns for kernel in program.kernels for row in pattern.match(kernel)]  # doctest: +SKIP
-    [{'op': '<add>', 'width': 32, 'mode': 'BFLY', 'rungs': 5}]
+>>> import sassql
+>>> program = sassql.load("libfoo.so")                                  # doctest: +SKIP
+>>> pattern = sassql.Pattern.load("patterns/warp/shuffle_ladder.sq")    # doctest: +SKIP
+>>> [row.columns for kernel in program.kernels for row in pattern.match(kernel)]  # doctest: +SKIP
+[{'op': '<add>', 'width': 32, 'mode': 'BFLY', 'rungs': 5}]
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used: the command line starts without what it does not need."""
     for home, names in _HOMES.items():
         if name in names:
-            from importlib import import_module
-
             value: object = getattr(import_module(home), name)
             globals()[name] = value
             return value

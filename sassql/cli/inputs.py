@@ -10,7 +10,14 @@ from typing import TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from sassql.corpus import ingest
 from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, EXIT_USAGE, Problem, SassqlError
@@ -26,10 +33,15 @@ _PRECEDENCE = (EXIT_USAGE, EXIT_TOOL, EXIT_INPUT)
 def input_options(command: Command) -> Command:
     """Add ``--arch`` and ``--kernel`` to a command."""
     command = click.option(
-        "--kernel", "kernel_glob", metavar="GLOB", help="Only kernels whose mangled or demangled name matches."
+        "--kernel",
+        "kernel_glob",
+        metavar="GLOB",
+        help="Only kernels whose mangled or demangled name matches.",
     )(command)
     return click.option(
-        "--arch", metavar="LIST", help="Only these architectures (sm_80,sm_90a); sources are compiled for them."
+        "--arch",
+        metavar="LIST",
+        help="Only these architectures (sm_80,sm_90a); sources are compiled for them.",
     )(command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +22,19 @@ TOP_OPCODES = 8
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--summary", is_flag=True, help="One row per file: kernels, instructions, distinct words, opcode counts.")
+@click.option(
+    "--summary", is_flag=True, help="One row per file: kernels, instructions, distinct words, opcode counts."
+)
 @input_options
 @format_option
 @click.pass_context
 def inspect(
-    ctx: click.Context, paths: tuple[Path, ...], summary: bool, arch: str | None, kernel_glob: str | None, format: str
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    summary: bool,
+    arch: str | None,
+    kernel_glob: str | None,
+    format: str,
 ) -> None:
     """Print every instruction with its operands, registers, targets and control bits.
 
@@ -40,10 +48,11 @@ def inspect(
     """
     reading = Reading(paths, arch, kernel_glob)
     if summary:
-        rows = [_people(row) for row in _summaries(reading)] if format == "table" else _summaries(reading)
+        found = _summaries(reading)
+        rows = map(_people, found) if format == "table" else found
         count = write_rows(rows, format, columns=SUMMARY)
     elif format == "jsonl":
-        out = click.get_text_stream("stdout")
+        out = sys.stdout
         count = 0
         for module in reading.modules():
             for kernel in reading.kernels(module):

@@ -22,7 +22,12 @@ from sassql.errors import EXIT_INPUT, EXIT_TOOL, EXIT_USAGE
 @format_option
 @click.pass_context
 def query(
-    ctx: click.Context, pattern: Path, paths: tuple[Path, ...], arch: str | None, kernel_glob: str | None, format: str
+    ctx: click.Context,
+    pattern: Path,
+    paths: tuple[Path, ...],
+    arch: str | None,
+    kernel_glob: str | None,
+    format: str,
 ) -> None:
     """Find the motifs of a PATTERN file in GPU code.
 
@@ -56,9 +61,8 @@ def query(
     write_rows(rows(), format)
     code = reading.finish(found=tally["rows"] > 0)
     skipped = f", {tally['skipped']} outside the motif's architectures" if tally["skipped"] else ""
-    click.echo(
-        f"{tally['rows']} rows in {reading.kernels_wanted} kernels of {reading.modules_read} modules{skipped}", err=True
-    )
+    read = f"{reading.kernels_wanted} kernels of {reading.modules_read} modules"
+    click.echo(f"{tally['rows']} rows in {read}{skipped}", err=True)
     if tally["gave_up"] and code not in (EXIT_USAGE, EXIT_TOOL):
         code = EXIT_INPUT
     ctx.exit(code)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-
-import sassql.facts.tags
 from sassql.facts.blocks import Blocks
 from sassql.model.form import TARGET_HOLE, Form
 from sassql.model.instruction import Control
@@ -42,6 +40,10 @@ COLUMNS = (
 _CONTROL = ("stall", "yield", "read_barrier", "write_barrier", "wait_mask", "reuse")
 
 
+_SHARED: dict[int, dict[int, str]] = {}
+"""Rendered forms by word table and row: tables live as long as the process."""
+
+
 def instruction_records(kernel: Kernel) -> Iterator[dict[str, Any]]:
     """One record per instruction, none left out."""
     for line in instruction_lines(kernel):
@@ -51,12 +53,20 @@ def instruction_records(kernel: Kernel) -> Iterator[dict[str, Any]]:
 def instruction_lines(kernel: Kernel) -> Iterator[str]:
     """The same as JSON lines. What equal instructions share is rendered once."""
     count = len(kernel.form_ids)
-    shared = {row: _shared(kernel.forms[row]) for row in np.unique(kernel.form_ids).tolist()}
-    controls: dict[int, str] = {}
+    shared = _SHARED.setdefault(id(kernel.forms), {})
+    for row in np.unique(kernel.form_ids).tolist():
+        if row not in shared:
+            shared[row] = _shared(kernel.forms[row])
+    controls: dict[int | None, str] = {}
     split: Blocks = kernel.fact("blocks")
     blocks = kernel.addresses[split.start[split.of]].tolist()
     tags = kernel.fact("tags")
-    same = {"file": kernel.source.file, "entry": kernel.source.entry, "arch": kernel.arch, "kernel": kernel.name}
+    same = {
+        "file": kernel.source.file,
+        "entry": kernel.source.entry,
+        "arch": kernel.arch,
+        "kernel": kernel.name,
+    }
     head = json.dumps(same, ensure_ascii=False)[:-1]
     names = {f.name: json.dumps(f.name, ensure_ascii=False) for f in kernel.functions}
     local = [f for f in kernel.functions if not f.entry]
@@ -77,7 +87,8 @@ def instruction_lines(kernel: Kernel) -> Iterator[str]:
         found = tags.get(index)
         yield (
             f'{head}, "function": {name}, "address": "{addresses[index]:#x}", {body}, "target": {place}, '
-            f'"block": "{blocks[index]:#x}", {controls[control]}, "tags": {json.dumps(found) if found else "[]"}}}\n'
+            f'"block": "{blocks[index]:#x}", {controls[control]}, '
+            f'"tags": {json.dumps(found) if found else "[]"}}}\n'
         )
 
 
@@ -87,7 +98,7 @@ def _shared(form: Form) -> str:
         "opcode": form.opcode,
         "modifiers": list(form.modifiers),
         "guard": None if form.guard is None else str(form.guard),
-        "operands": [operand.text for operand in form.operands],
+        "operands": list(form.operand_texts),
         "defs": sorted(map(str, form.defs)),
         "uses": sorted(map(str, form.uses)),
     }

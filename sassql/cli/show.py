@@ -30,8 +30,14 @@ _TAGGED = "dim"
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--motif", "motifs", multiple=True, type=click.Path(path_type=Path), metavar="FILE.sq",
-              help="Mark the instructions that a pattern matches; may be given several times.")
+@click.option(
+    "--motif",
+    "motifs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.sq",
+    help="Mark the instructions that a pattern matches; may be given several times.",
+)
 @click.option("--registers", is_flag=True, help="Show which registers each instruction writes and reads.")
 @input_options
 @format_option
@@ -68,7 +74,12 @@ def show(
             for line in listing(kernel, patterns, registers=registers):
                 console.print(line)
     else:
-        records = (_marked(r, marks) for k in kernels for marks in [_marks(k, patterns)] for r in instruction_records(k))
+        records = (
+            _marked(r, marks)
+            for k in kernels
+            for marks in [_marks(k, patterns)]
+            for r in instruction_records(k)
+        )
         count = write_rows(records, format, columns=(*COLUMNS, "motifs") if format == "csv" else None)
     ctx.exit(reading.finish(found=count > 0))
 
@@ -121,7 +132,10 @@ def _block(kernel: Kernel, address: int) -> Iterator[Text]:
         yield Text(f"{name}:", style="bold")
     from_ = ", ".join(f"{p:#x}" for p in sorted(graph.predecessors(address)))
     to = ", ".join(f"{s:#x}" for s in sorted(graph.successors(address)))
-    yield Text(f"block {address:#x}" + (f"  from {from_}" if from_ else "") + (f"  to {to}" if to else ""), style="green")
+    yield Text(
+        f"block {address:#x}" + (f"  from {from_}" if from_ else "") + (f"  to {to}" if to else ""),
+        style="green",
+    )
 
 
 def _control(ins: Instruction) -> str:

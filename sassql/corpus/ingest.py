@@ -9,7 +9,7 @@ from sassql.corpus.build import Progress, build
 from sassql.corpus.manifest import MANIFEST
 from sassql.model.kernel import Source
 from sassql.reading import load
-from sassql.reading.load import Found, Options
+from sassql.reading.load import EVERYTHING, Found, Options
 
 
 def is_corpus(path: Path) -> bool:
@@ -19,7 +19,7 @@ def is_corpus(path: Path) -> bool:
     return (path / MANIFEST).is_file() or {p.suffix for p in load.files_of(path)} == {".cu"}
 
 
-def read(path: Path, options: Options = Options(), *, progress: Progress | None = None) -> Iterator[Found]:
+def read(path: Path, options: Options = EVERYTHING, *, progress: Progress | None = None) -> Iterator[Found]:
     """Modules and problems of a file, a folder, or a corpus, whose kernels are compiled where they changed.
 
     ``progress`` is called while a corpus is compiled.

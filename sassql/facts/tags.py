@@ -17,7 +17,7 @@ from sassql.model.kernel import Kernel, provides
 
 FILLER, PADDING, SLOWPATH = "filler", "padding", "slowpath"
 
-# the compiler's own routines: $__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath, $kernel$__cuda_sm20_div_u64
+# the compiler's own routines, such as $__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath
 _ROUTINE = re.compile(r"(?:^|\$)__cuda_sm\d+x?_")
 
 
@@ -26,7 +26,9 @@ def tags(kernel: Kernel) -> Mapping[int, tuple[str, ...]]:
     """Sorted tags of every instruction that has one."""
     found: dict[int, list[str]] = {}
     forms, ids = kernel.forms, kernel.form_ids
-    never = [row for row in np.unique(ids).tolist() if (guard := forms[row].guard) is not None and guard.never]
+    never = [
+        row for row in np.unique(ids).tolist() if (guard := forms[row].guard) is not None and guard.never
+    ]
     for index in np.flatnonzero(np.isin(ids, never)).tolist():
         found.setdefault(index, []).append(FILLER)
     blocks: Blocks = kernel.fact("blocks")

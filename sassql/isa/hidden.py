@@ -31,7 +31,9 @@ def _rows(sm: int) -> tuple[_Row, ...]:
         first, last, opcodes, bit, width, file, needs, unless = line.split("\t")
         if int(first) <= sm <= int(last):
             found.append(
-                _Row(frozenset(opcodes.split("|")), int(bit), int(width), file, tuple(needs.split("|")), unless)
+                _Row(
+                    frozenset(opcodes.split("|")), int(bit), int(width), file, tuple(needs.split("|")), unless
+                )
             )
     return tuple(found)
 

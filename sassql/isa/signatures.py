@@ -15,7 +15,9 @@ SILENT_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2", "rest", "lut", "lut
 """Operands that a pattern may leave out in the middle: predicates beside the result, lookup tables."""
 
 _PREDICATE_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2"})
-_ITEM = re.compile(r"(?P<access>[>=]?)(?P<role>\w+)(?::(?P<kinds>[A-Z]+))?(?:/(?P<width>\w+))?(?P<count>[?*]?)")
+_ITEM = re.compile(
+    r"(?P<access>[>=]?)(?P<role>\w+)(?::(?P<kinds>[A-Z]+))?(?:/(?P<width>\w+))?(?P<count>[?*]?)"
+)
 _ACCESS = {"": Access.USE, ">": Access.DEF, "=": Access.BOTH}
 
 
@@ -92,7 +94,7 @@ def table() -> dict[str, tuple[Signature, ...]]:
     rows: dict[str, list[Signature]] = {}
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     for line in lines[1:]:
-        opcodes, requires, items = (line.split("\t") + ["", ""])[:3]
+        opcodes, requires, items, *_ = *line.split("\t"), "", ""
         signature = Signature(
             frozenset(filter(None, requires.split(","))),
             tuple(_parse_item(item) for item in items.split()),

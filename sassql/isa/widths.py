@@ -130,6 +130,14 @@ def _utc(_: tuple[str, ...], __: str, ___: str, prefix: str) -> int:
     return 2 if prefix == "gdesc" else 1
 
 
+def _fixed(width: int) -> Rule:
+    return lambda modifiers, suffixes: width
+
+
+def _fixed_address(width: int) -> AddressRule:
+    return lambda modifiers, file, suffix, prefix: width
+
+
 RULES: dict[str, Rule] = {
     "data": _data,
     "atom": _atom,
@@ -142,13 +150,13 @@ RULES: dict[str, Rule] = {
     "ldsm": _ldsm,
     "ldtm": _ldtm,
     "gmma_d": _gmma_d,
-    "gmma_a": lambda m, s: 4,
+    "gmma_a": _fixed(4),
     "mma_d": _mma(0),
     "mma_a": _mma(1),
     "mma_b": _mma(2),
     "mma_c": _mma(3),
-    "enl2": lambda m, s: 4,
-    **{str(n): (lambda m, s, n=n: n) for n in (1, 2, 3, 4)},
+    "enl2": _fixed(4),
+    **{str(n): _fixed(n) for n in (1, 2, 3, 4)},
 }
 
 ADDRESS_RULES: dict[str, AddressRule] = {
@@ -156,5 +164,5 @@ ADDRESS_RULES: dict[str, AddressRule] = {
     "utma": _utma,
     "utma_store": _utma_store,
     "utc": _utc,
-    **{str(n): (lambda m, f, s, p, n=n: n) for n in (1, 2, 3, 4)},
+    **{str(n): _fixed_address(n) for n in (1, 2, 3, 4)},
 }

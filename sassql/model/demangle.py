@@ -22,7 +22,9 @@ def _runtime() -> ctypes.CDLL | None:
 
 @cache
 def demangle(name: str) -> str:
-    """The demangled form of an Itanium-mangled name; other names, and all where no C++ runtime is found, as they are.
+    """The demangled form of an Itanium-mangled name; any other name as it is.
+
+    Without a C++ runtime in the process every name stays as it is.
 
     >>> demangle("saxpy")
     'saxpy'

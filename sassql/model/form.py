@@ -68,6 +68,7 @@ class Shape:
     guard: Guard | None = None
     guard_position: int = -1
     builders: tuple[Callable[[tuple[str, ...]], Operand], ...] = ()
+    printers: tuple[Callable[[tuple[str, ...]], str], ...] = ()
     slots: tuple[RegisterSlot, ...] = ()
     known: bool = False
     target_operand: int = -1
@@ -109,6 +110,11 @@ class Form:
         return Guard(guard.file, int(self.numbers[position]), guard.inverted)
 
     @property
+    def operand_texts(self) -> tuple[str, ...]:
+        """The operands as text, without making objects."""
+        return tuple(text(self.numbers) for text in self.shape.printers)
+
+    @property
     def operands(self) -> tuple[Operand, ...]:
         if self._operands is None:
             self._operands = tuple(build(self.numbers) for build in self.shape.builders)
@@ -118,7 +124,9 @@ class Form:
     def defs(self) -> frozenset[Register]:
         """Registers written where the guard holds; a guarded definition is a may-definition."""
         if self._defs is None:
-            self._defs = frozenset(r for slot in self.shape.slots if slot.defines for r in self._span(slot, True))
+            self._defs = frozenset(
+                r for slot in self.shape.slots if slot.defines for r in self._span(slot, True)
+            )
         return self._defs
 
     @property

@@ -17,11 +17,11 @@ NO_BARRIER = 7
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Scheduling bits 105–125 of an instruction word, as ptxas set them.
+    """Scheduling bits 105-125 of an instruction word, as ptxas set them.
 
     ``stall`` cycles to wait before the next instruction of the warp; ``may_yield`` lets the
     scheduler switch warps (the bit is 0 then); ``write_barrier`` and ``read_barrier`` are
-    scoreboards 0–5 that the instruction sets when its result is written or its sources are
+    scoreboards 0-5 that the instruction sets when its result is written or its sources are
     read; ``wait_mask`` has a bit for each scoreboard waited for.
     """
 
@@ -34,7 +34,7 @@ class Control:
 
     @classmethod
     def decode(cls, bits: int) -> Control:
-        """Decode bits 105–125 of the word, shifted down to bit 0."""
+        """Decode bits 105-125 of the word, shifted down to bit 0."""
         write, read = bits >> 5 & 7, bits >> 8 & 7
         return cls(
             stall=bits & 15,
@@ -70,7 +70,7 @@ class Instruction:
 
     @property
     def text(self) -> str:
-        """nvdisasm's statement; a label is written as the offset it names, `` `(0x680) ``."""
+        """Nvdisasm's statement; a label is written as the offset it names, `` `(0x680) ``."""
         text = self.form.text
         return text.replace(TARGET_HOLE, self._label()) if TARGET_HOLE in text else text
 

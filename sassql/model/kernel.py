@@ -111,7 +111,7 @@ class Kernel:
     """One code section: an entry function with its local functions.
 
     Arrays have one element per instruction: ``form_ids`` (numbers into ``forms``),
-    ``addresses`` (bytes), ``control`` (bits 105–125 of the word, or None), ``targets``
+    ``addresses`` (bytes), ``control`` (bits 105-125 of the word, or None), ``targets``
     (the offset that a label operand names, -1 for none). ``symbols`` has, by
     instruction number, the names of labels that lie outside of the section.
     """

@@ -110,10 +110,10 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, wanted: ZipFilt
 
 def _ar_name(title: str, names: bytes, content: memoryview) -> tuple[str, memoryview]:
     """The member's name, and its content without a name that is kept there (BSD)."""
-    if title.startswith(_BSD_LONG_NAME) and title[3:].isdigit():
+    if title.startswith(_BSD_LONG_NAME) and title[3:].isdecimal():
         length = int(title[3:])
         return bytes(content[:length]).rstrip(b"\0").decode("utf-8", "replace"), content[length:]
-    if title[:1] == "/" and title[1:].isdigit():
+    if title[:1] == "/" and title[1:].isdecimal():
         start = int(title[1:])
         end = names.find(b"\n", start)
         if end >= 0:

@@ -180,13 +180,10 @@ def _resources(found: elf.Resources) -> Resources:
 def _problems(module: Module, words: WordTable) -> list[Problem]:
     found: list[Problem] = []
     for kernel in module.kernels:
-        for row in np.unique(kernel.form_ids).tolist():
-            if text := words.problem(row):
-                places = kernel.addresses[kernel.form_ids == row].tolist()
-                where = ", ".join(f"{p:#x}" for p in places[:3]) + (" …" if len(places) > 3 else "")
-                place = Place(module.source.file, entry=module.source.entry)
-                message = f"{kernel.name} at {where}: {text} ({len(places)} instructions)"
-                found.append(Problem(message, place, "the other instructions are read", "instruction"))
+        for row, text in words.problems(kernel.form_ids).items():
+            places = kernel.addresses[kernel.form_ids == row].tolist()
+            where = ", ".join(f"{p:#x}" for p in places[:3]) + (" …" if len(places) > 3 else "")
+            place = Place(module.source.file, entry=module.source.entry)
+            message = f"{kernel.name} at {where}: {text} ({len(places)} instructions)"
+            found.append(Problem(message, place, "the other instructions are read", "instruction"))
     return found
-
-

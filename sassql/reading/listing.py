@@ -99,7 +99,9 @@ class _Reader:
     def _add(self, section: _Section, number: int, line: str, address: int, statement: str) -> None:
         if not self.arch:
             message = "the listing does not say its architecture"
-            raise ListingError(message, place=Place(self.file, number), hint="name it with --arch, such as sm_90")
+            raise ListingError(
+                message, place=Place(self.file, number), hint="name it with --arch, such as sm_90"
+            )
         annotated = _BRANCH_TARGETS.search(statement)
         text = tidy(statement)
         held: str | int | None
@@ -112,7 +114,9 @@ class _Reader:
         if problem := words.problem(row):
             column = line.find(text[:12]) + words[row].shape.column
             place = Place(self.file, number, max(1, column), self.entry)
-            self.problems.append(Problem(f"{problem} in {text!r}", place, "the other lines are read", "listing"))
+            self.problems.append(
+                Problem(f"{problem} in {text!r}", place, "the other lines are read", "listing")
+            )
         index = len(section.rows)
         section.rows.append(row)
         section.addresses.append(address)
@@ -199,7 +203,11 @@ def read_listing(
     if not kept:
         first = reader.problems[0] if reader.problems else None
         place = first.place if first else Place(file, entry=entry)
-        raise InputError("no SASS instruction found", place=place, hint="expected `nvdisasm -c` or `cuobjdump -sass` output")
+        raise InputError(
+            "no SASS instruction found",
+            place=place,
+            hint="expected `nvdisasm -c` or `cuobjdump -sass` output",
+        )
     source = Source(file, entry)
     modules = []
     for name in dict.fromkeys(s.arch for s in kept):
@@ -252,8 +260,10 @@ def _rows(section: _Section, words: WordTable) -> np.ndarray[tuple[int], np.dtyp
 
 
 def _placed(section: _Section, row: int, words: WordTable) -> int:
-    """``32@lo((kernel + .L_x_0@srel))`` with the offset in place of the label, which differs from file to file."""
-    text = _SREL.sub(lambda m: f"{section.labels[m[1]]:#x}" if m[1] in section.labels else m[0], words[row].text)
+    """``32@lo((kernel + .L_x_0@srel))`` with the offset in place of the label."""
+    text = _SREL.sub(
+        lambda m: f"{section.labels[m[1]]:#x}" if m[1] in section.labels else m[0], words[row].text
+    )
     return words.row_of_text(text)
 
 
@@ -270,5 +280,7 @@ def _functions(section: _Section, name: str, end: int) -> tuple[Function, ...]:
         start = section.labels.get(function)
         if start is not None:
             finish = section.labels.get(stop, end)
-            found.append(Function(function, start, finish - start, function in section.entries or function == name))
+            found.append(
+                Function(function, start, finish - start, function in section.entries or function == name)
+            )
     return tuple(sorted(found, key=lambda f: (f.start, f.name)))

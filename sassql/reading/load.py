@@ -38,7 +38,11 @@ class Options:
         return not self.architectures or arch in self.architectures
 
 
-def read(path: Path, options: Options = Options()) -> Iterator[Found]:
+EVERYTHING = Options()
+"""Every architecture that is there; sources for the default one."""
+
+
+def read(path: Path, options: Options = EVERYTHING) -> Iterator[Found]:
     """Modules of a file or of the files of a folder, in order, as they are read.
 
     What cannot be read comes as a `Problem` in its place; only a path that does not exist
@@ -60,7 +64,7 @@ def read(path: Path, options: Options = Options()) -> Iterator[Found]:
         yield Problem(error.strerror or str(error), Place(str(path)))
 
 
-def read_bytes(data: bytes, name: str = "<bytes>", options: Options = Options()) -> Iterator[Found]:
+def read_bytes(data: bytes, name: str = "<bytes>", options: Options = EVERYTHING) -> Iterator[Found]:
     """The same for the content of a file, called ``name`` in messages."""
     try:
         yield from _content(memoryview(data), name, options)
@@ -147,12 +151,16 @@ def _content(view: memoryview, name: str, options: Options) -> Iterator[Found]:
     elif b"\0" not in head and looks_like_listing(head.decode("utf-8", "replace")):
         yield from _listing(bytes(view).decode("utf-8", "replace"), name, options)
     else:
-        raise InputError(_unknown(head, suffix), hint="expected a cubin, fat binary, library, listing, .cu or .ptx")
+        raise InputError(
+            _unknown(head, suffix), hint="expected a cubin, fat binary, library, listing, .cu or .ptx"
+        )
 
 
 def _unknown(head: bytes, suffix: str) -> str:
     printable = sum(32 <= b < 127 or b in b"\n\r\t" for b in head[:256])
-    kind = "text without a SASS instruction" if printable > 0.95 * len(head[:256]) else "no known kind of file"
+    kind = (
+        "text without a SASS instruction" if printable > 0.95 * len(head[:256]) else "no known kind of file"
+    )
     return f"{kind} in a file named {suffix}" if suffix == ".cubin" else kind
 
 
@@ -197,7 +205,9 @@ def _container(view: memoryview, name: str, options: Options) -> Iterator[Found]
     yield from read_cubins(batch, options)
     if ptx:
         hint = "" if cubins else "save one as a .ptx file to have it assembled"
-        yield Problem(f"{ptx} PTX entries are no machine code and were not read", Place(name), hint, "note", EXIT_FOUND)
+        yield Problem(
+            f"{ptx} PTX entries are no machine code and were not read", Place(name), hint, "note", EXIT_FOUND
+        )
 
 
 def _listing(text: str, name: str, options: Options) -> Iterator[Found]:

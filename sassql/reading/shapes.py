@@ -16,8 +16,8 @@ from sassql.reading.templates import HOLE, AddressPart, Template, template_of
 from sassql.resources import folder
 
 _NUMBER = re.compile(
-    r"(?<![\w.@$])(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\w)"  # 0x10, 1.5, 3
-    r"|(?<=(?<![.\w])[RPB])\d+\b|(?<=(?<![.\w])U[RP])\d+\b"  # R4, P0, B1, UR5, UP1; not the selector .B1
+    r"((?<![\w.@$])(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?!\w)"  # 0x10, 1.5, 3
+    r"|(?<=(?<![.\w])[RPB])\d+\b|(?<=(?<![.\w])U[RP])\d+\b)"  # R4, P0, B1, UR5, UP1; not the selector .B1
 )
 
 
@@ -53,10 +53,10 @@ class ShapeTable:
         return len(self._shapes)
 
     def form(self, text: str, hidden: tuple[Register, ...] = ()) -> Form:
-        """The form of one statement (no address, annotation or ``;``; label operands replaced by the target hole)."""
+        """The form of a statement without address, annotation and ``;``, its label operand a target hole."""
         plain, reuse = (text, ()) if ".reuse" not in text else strip_reuse(text)
-        numbers = tuple(_NUMBER.findall(plain))
-        return Form(text, self.shape(_NUMBER.sub(HOLE, plain)), numbers, reuse, hidden)
+        pieces = _NUMBER.split(plain)
+        return Form(text, self.shape(HOLE.join(pieces[::2])), tuple(pieces[1::2]), reuse, hidden)
 
     def shape(self, text: str) -> Shape:
         """The shape of a statement whose numbers are holes already."""
@@ -96,7 +96,9 @@ def _parse(text: str) -> Shape:
         elif isinstance(child, Tree) and child.data == "guard":
             guard, guard_position = _guard(child.children[0], text)
         elif isinstance(child, Tree) and child.data == "operands":
-            templates = [template_of(operand, text) for operand in child.children if isinstance(operand, Tree)]
+            templates = [
+                template_of(operand, text) for operand in child.children if isinstance(operand, Tree)
+            ]
     opcode, *modifiers = mnemonic.split(".")
     return _with_roles(text, opcode, tuple(modifiers), guard, guard_position, templates)
 
@@ -127,7 +129,9 @@ def _with_roles(
             known &= template.assign(item, modifiers)
     for template in templates:
         slots += _slots(template, known or items is not None)
-    target = next((i for i, t in enumerate(templates) if t.kind == "L" and t.rule in ("label", "destination")), -1)
+    target = next(
+        (i for i, t in enumerate(templates) if t.kind == "L" and t.rule in ("label", "destination")), -1
+    )
     return Shape(
         text=text,
         opcode=opcode,
@@ -135,6 +139,7 @@ def _with_roles(
         guard=guard,
         guard_position=guard_position,
         builders=tuple(t.build for t in templates),
+        printers=tuple(t.print for t in templates),
         slots=tuple(slots),
         known=known,
         target_operand=target,
@@ -146,7 +151,9 @@ def _slots(template: Template, assigned: bool) -> list[RegisterSlot]:
     found: list[RegisterSlot] = []
     if template.kind in "RUP" and template.position >= 0:
         access = template.access if assigned else Access.USE
-        found.append(RegisterSlot(template.file, template.position, template.width, access.defines, access.uses))
+        found.append(
+            RegisterSlot(template.file, template.position, template.width, access.defines, access.uses)
+        )
     parts: list[AddressPart] = [p for p in template.parts if p.position >= 0]
     found += [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
     return found

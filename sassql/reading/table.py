@@ -1,6 +1,6 @@
 """The word table of one architecture: every distinct instruction word is decoded once.
 
-A word is looked up without its scheduling bits (stall, yield, barriers: bits 105–121),
+A word is looked up without its scheduling bits (stall, yield, barriers: bits 105-121),
 with its reuse bits. A row of the table is a form; kernels hold row numbers. Rows come from
 words (cubins) or from text (listings, relocated operands).
 """
@@ -43,7 +43,7 @@ Decoder = Callable[[UInt, UInt], list[Decoded]]
 
 
 def control_bits(high: UInt) -> npt.NDArray[np.uint32]:
-    """Bits 105–125 of each word."""
+    """Bits 105-125 of each word."""
     return (high >> CONTROL_SHIFT & CONTROL_BITS).astype(np.uint32)
 
 
@@ -59,6 +59,7 @@ class WordTable(Sequence[Form]):
         self.arch = arch
         self._texts: list[str] = []
         self._problems: dict[int, str] = {}
+        self._examined = 0
         self._forms: list[Form | None] = []
         self._distances: list[int] = []
         self._words: dict[int, tuple[int, int]] = {}
@@ -89,6 +90,18 @@ class WordTable(Sequence[Form]):
     def problem(self, row: int) -> str:
         """Why the row's word or text could not be decoded; empty where it could."""
         return self._problems.get(row) or self[row].shape.problem
+
+    def problems(self, rows: npt.NDArray[np.int32]) -> dict[int, str]:
+        """The rows among ``rows`` that could not be decoded, with the reason; each row is examined once."""
+        for row in range(self._examined, len(self._texts)):
+            if text := self.problem(row):
+                self._problems[row] = text
+        self._examined = len(self._texts)
+        return (
+            {row: self._problems[row] for row in np.intersect1d(rows, list(self._problems)).tolist()}
+            if self._problems
+            else {}
+        )
 
     def distances(self, rows: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Distance in bytes from each instruction to the place it names, or ``NO_TARGET``."""

@@ -55,7 +55,7 @@ class AddressPart:
 
 @dataclass(slots=True)
 class Template:
-    """An operand with holes. ``kind`` is the letter of `signatures.tsv`; ``span`` its place in the shape's text."""
+    """An operand with holes; ``kind`` is the letter of `signatures.tsv`."""
 
     rule: str
     kind: str
@@ -91,12 +91,19 @@ class Template:
                     part.width = address(modifiers, part.file, part.suffix, self.prefix)
         return self.width is not None and all(part.width is not None for part in self.parts)
 
+    def print(self, numbers: tuple[str, ...]) -> str:
+        """The operand's text with the numbers of one statement, ``.reuse`` left out."""
+        pieces = self.shape.split(HOLE)
+        if len(pieces) == 1:
+            return self.shape
+        if len(pieces) == 2:
+            return pieces[0] + numbers[self.first] + pieces[1]
+        own = (*numbers[self.first : self.first + len(pieces) - 1], "")
+        return "".join(p + n for p, n in zip(pieces, own, strict=True))
+
     def build(self, numbers: tuple[str, ...]) -> Operand:
         """The typed operand with the numbers of one statement."""
-        own = numbers[self.first : self.first + self.shape.count(HOLE)]
-        pieces = self.shape.split(HOLE)
-        text = "".join(p + n for p, n in zip(pieces, (*own, ""), strict=True))
-        return _BUILDERS.get(self.rule, _keyword)(self, text, numbers)
+        return _BUILDERS.get(self.rule, _keyword)(self, self.print(numbers), numbers)
 
     def common(self, text: str) -> dict[str, object]:
         return {
@@ -113,7 +120,7 @@ class Template:
 
 def template_of(tree: Tree[Token], text: str) -> Template:
     """Compile the parse tree of one operand of the shape ``text``."""
-    tokens = [t for t in tree.scan_values(lambda v: isinstance(v, Token))]
+    tokens = list(tree.scan_values(lambda v: isinstance(v, Token)))
     start = min(t.start_pos or 0 for t in tokens)
     end = max(t.end_pos or 0 for t in tokens)
     start, end = _outer(text, start, end)
@@ -162,7 +169,9 @@ def _fill(made: Template, core: Tree[Token], text: str) -> None:
         made.kind = {"R": "R", "UR": "U", "B": "B"}.get(made.file, "P")
         made.position = _position(token, text)
     elif rule in ("indexed", "address"):
-        name = next((str(t) for t in core.children if isinstance(t, Token) and t.type in ("NAME", "WORD")), "")
+        name = next(
+            (str(t) for t in core.children if isinstance(t, Token) and t.type in ("NAME", "WORD")), ""
+        )
         made.prefix = name
         made.kind = "C" if name in ("c", "cx") else "M"
         brackets = [c for c in core.children if isinstance(c, Tree)]

@@ -46,7 +46,9 @@ def _decode_chunk(words: UInt, arch: str) -> list[Decoded]:
         return _isolate(words, arch, error)
     found = _LINE.findall(text)
     if len(found) != len(words):
-        return _isolate(words, arch, ToolFailedError(f"nvdisasm printed {len(found)} of {len(words)} instructions"))
+        return _isolate(
+            words, arch, ToolFailedError(f"nvdisasm printed {len(found)} of {len(words)} instructions")
+        )
     return [_decoded(int(address, 16), statement) for address, statement in found]
 
 
@@ -54,7 +56,11 @@ def _isolate(words: UInt, arch: str, error: ToolFailedError) -> list[Decoded]:
     """Decode around the words that nvdisasm refuses: cut at the address it names, else in halves."""
     if len(words) == 1:
         low, high = (int(half) for half in words[0])
-        return [Decoded(f"ILLEGAL {low:#x}, {high:#x}", problem=f"no instruction of {arch}: {high:016x}{low:016x}")]
+        return [
+            Decoded(
+                f"ILLEGAL {low:#x}, {high:#x}", problem=f"no instruction of {arch}: {high:016x}{low:016x}"
+            )
+        ]
     named = _ADDRESS.search(error.message)
     cut = (int(named[1], 16) - BASE) // WORD_BYTES if named else -1
     if not 0 <= cut < len(words):

@@ -1,0 +1,243 @@
+"""Lays a line of a motif on an instruction form: which operand of the pattern means which operand.
+
+Everything here depends on the form alone, so it is computed once for all equal instructions of
+a program. Whether names agree is decided later, with values.
+
+**Positions.** Pattern operands align in order with the instruction's. Operands with a silent
+role (predicates beside the result, lookup tables) may be left out anywhere, others only at the
+end; among several alignments those count that cover the most operands that are not silent.
+Operands named by role take no part in that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sassql.engine.opsets import Alternative, operation_of, resolve
+from sassql.isa import classes
+from sassql.isa.signatures import SILENT_ROLES
+from sassql.lang.ast import (
+    Anything,
+    Brackets,
+    ClassDefinition,
+    ConstantBank,
+    IntegerOperand,
+    Line,
+    NumberOperand,
+    OperandPattern,
+    RegisterName,
+    ValueOperand,
+    Word,
+)
+from sassql.model.form import Form
+from sassql.model.operands import (
+    ConstantOperand,
+    ImmediateOperand,
+    KeywordOperand,
+    MemoryOperand,
+    Operand,
+    RegisterOperand,
+)
+
+_PART = re.compile(r"N?[HB]\d(_N?[HB]\d)*")
+"""Suffixes that select a part of a register: ``H0_H0``, ``B2``. Others (``64``, ``F32x2``) leave it whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One way to lay a line on a form: ``places`` has the operand's index for each pattern operand."""
+
+    operation: str
+    choices: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+class LineMatcher:
+    """A line of a motif, ready to be laid on forms; remembers what it found for each form."""
+
+    def __init__(self, line: Line, own: Mapping[str, ClassDefinition]) -> None:
+        self.line = line
+        self.alternatives = resolve(line.opset, own)
+        self._heads: dict[tuple[str, tuple[str, ...]], tuple[Alternative, ...]] = {}
+        self._fits: dict[int, tuple[Form, tuple[Fit, ...]]] = {}
+
+    def heads(self, form: Form) -> tuple[Alternative, ...]:
+        """Alternatives whose opcode and modifiers fit: a cheap test that needs no operands."""
+        key = (form.opcode, form.modifiers)
+        found = self._heads.get(key)
+        if found is None:
+            found = self._heads[key] = tuple(a for a in self.alternatives if a.takes(*key))
+        return found
+
+    def fits(self, form: Form) -> tuple[Fit, ...]:
+        """Every way to lay the line on ``form``, none where it does not fit."""
+        heads = self.heads(form)
+        if not heads or (form.guard is not None and form.guard.never) or not self._guard_fits(form):
+            return ()
+        known = self._fits.get(id(form))
+        if known is None:
+            found = dict.fromkeys(fit for head in heads for fit in self._lay(head, form))
+            known = self._fits[id(form)] = (form, tuple(found))
+        return known[1]
+
+    def _guard_fits(self, form: Form) -> bool:
+        """Presence, sign and register of the guard; a named predicate is compared later."""
+        wanted, guard = self.line.guard, form.guard
+        if wanted is None:
+            return True
+        always = guard is None or (guard.index is None and not guard.inverted)
+        if isinstance(wanted.predicate, RegisterName):
+            if wanted.predicate.index is None:
+                return always
+            if guard is None:
+                return False
+            same = (guard.file, guard.index) == (wanted.predicate.file, wanted.predicate.index)
+            return same and guard.inverted == wanted.inverted
+        return guard is not None and not always and guard.inverted == wanted.inverted
+
+    def _lay(self, head: Alternative, form: Form) -> Iterator[Fit]:
+        operands = form.operands
+        orders: tuple[classes.Order, ...]
+        operation = ""
+        if head.is_class:
+            reading = classes.read(head.name, form.opcode, form.modifiers, operands)
+            if reading is not None:
+                operation, orders = f"<{reading.operation}>", reading.orders
+            elif classes.belongs(head.name, form.opcode, form.modifiers, operands):
+                orders = classes.orders(form.opcode, form.modifiers, operands)
+            else:
+                return
+            semantic = reading is not None
+        else:
+            orders = classes.orders(form.opcode, form.modifiers, operands)
+            semantic = False
+        operation = operation or operation_of(form)
+        choices = head.choices(form.modifiers)
+        for order in orders:
+            roles = _roles(order, operands, semantic)
+            for places in align(self.line.operands, [operands[i] for i in order], roles):
+                yield Fit(operation, choices, tuple(order[place] for place in places))
+
+
+def _roles(order: Sequence[int], operands: Sequence[Operand], semantic: bool) -> list[str]:
+    """Role of each operand in ``order``; an operation has its own: result, then sources from ``a`` on."""
+    if semantic:
+        return list(classes.SEMANTIC_ROLES[: len(order)])
+    # a source keeps the role of its place when sources change places
+    return [operand.role for operand in operands]
+
+
+def align(
+    wanted: Sequence[OperandPattern], operands: Sequence[Operand], roles: Sequence[str]
+) -> list[tuple[int, ...]]:
+    """Every alignment of pattern operands that the rule of positions allows, as indices into ``operands``."""
+    by_role = [operand for operand in wanted if operand.role]
+    by_place = [operand for operand in wanted if not operand.role]
+    found: list[tuple[int, ...]] = []
+    for named in _by_role(by_role, operands, roles):
+        free = [i for i in range(len(operands)) if i not in named]
+        for placed in _by_place(by_place, operands, roles, free):
+            first, second = iter(named), iter(placed)
+            found.append(tuple(next(first) if operand.role else next(second) for operand in wanted))
+    return found
+
+
+def _by_role(
+    wanted: Sequence[OperandPattern], operands: Sequence[Operand], roles: Sequence[str]
+) -> Iterator[tuple[int, ...]]:
+    if not wanted:
+        yield ()
+        return
+    head, rest = wanted[0], wanted[1:]
+    for place, operand in enumerate(operands):
+        if roles[place] == head.role and admits(head, operand):
+            for others in _by_role(rest, operands, roles):
+                if place not in others:
+                    yield (place, *others)
+
+
+def _by_place(
+    wanted: Sequence[OperandPattern], operands: Sequence[Operand], roles: Sequence[str], free: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """Alignments of operands without a role, those that cover the most significant operands."""
+    found = list(_alignments(wanted, operands, roles, free))
+    covered = [sum(roles[place] not in SILENT_ROLES for place in places) for places in found]
+    return [places for places, count in zip(found, covered, strict=True) if count == max(covered)]
+
+
+def _alignments(
+    wanted: Sequence[OperandPattern], operands: Sequence[Operand], roles: Sequence[str], free: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    if not wanted:
+        yield ()
+        return
+    for position, place in enumerate(free):
+        if admits(wanted[0], operands[place]):
+            for others in _alignments(wanted[1:], operands, roles, free[position + 1 :]):
+                yield (place, *others)
+        if roles[place] not in SILENT_ROLES:
+            return
+
+
+def admits(wanted: OperandPattern, operand: Operand) -> bool:
+    """True where the kind, the signs and what is written literally agree; values are compared later."""
+    if isinstance(wanted.core, Anything):
+        return True
+    if not _signs_agree(wanted, operand):
+        return False
+    match wanted.core, operand:
+        case ValueOperand(suffixes=suffixes), RegisterOperand() | ConstantOperand() | ImmediateOperand():
+            return _is_value(operand) and _same_part(suffixes, operand.suffixes)
+        case IntegerOperand(), ImmediateOperand(value=value):
+            return isinstance(value, int)
+        case IntegerOperand(), RegisterOperand(file=file):
+            return file in ("R", "UR") and not operand.access.defines
+        case NumberOperand(value=number), ImmediateOperand(value=value):
+            return classes.same_number(value, number)
+        case NumberOperand(value=number), RegisterOperand(file=file, index=index):
+            readable = file in ("R", "UR") and not operand.access.defines
+            return readable and (index is not None or number == 0)
+        case RegisterName(file=file, index=index), RegisterOperand():
+            return (file, index) == (operand.file, operand.index)
+        case Word(text=text), KeywordOperand(name=name):
+            return text == name
+        case ConstantBank(bank=bank, offset=offset), ConstantOperand(base=None):
+            return (bank, offset) == (operand.bank, operand.offset)
+        case Brackets(anything=True, space=space), MemoryOperand(prefix=prefix):
+            return not space or space == prefix
+    return False
+
+
+def _signs_agree(wanted: OperandPattern, operand: Operand) -> bool:
+    """Signs are strict; the sign of a number is part of its value."""
+    if isinstance(operand, ImmediateOperand):
+        return not wanted.absolute and not wanted.inverted and not (wanted.negated and not _negative(operand))
+    if isinstance(wanted.core, NumberOperand):
+        return not operand.absolute and not operand.inverted
+    return (wanted.negated, wanted.absolute, wanted.inverted) == (
+        operand.negated,
+        operand.absolute,
+        operand.inverted,
+    )
+
+
+def _negative(operand: ImmediateOperand) -> bool:
+    return operand.value < 0
+
+
+def _is_value(operand: Operand) -> bool:
+    """False for results that go nowhere (RZ, PT), constant predicates, and computed constant addresses."""
+    match operand:
+        case RegisterOperand(file=file) if operand.is_zero:
+            return not operand.access.defines and file in ("R", "UR")
+        case ConstantOperand():
+            return operand.base is None and operand.bank_register is None
+    return True
+
+
+def _same_part(wanted: Sequence[str], found: Sequence[str]) -> bool:
+    return [s for s in wanted if _PART.fullmatch(s)] == [s for s in found if _PART.fullmatch(s)] and all(
+        suffix in found for suffix in wanted
+    )
