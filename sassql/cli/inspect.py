@@ -86,9 +86,9 @@ def _of_module(module: Module, reading: Reading) -> dict[str, Any]:
     rows, counts = np.unique(ids, return_counts=True)
     opcodes: Counter[str] = Counter()
     if kernels:
-        forms = kernels[0].forms
-        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-            opcodes[forms[row].opcode] += count
+        names = kernels[0].forms.opcodes(rows)
+        for name, count in zip(names, counts.tolist(), strict=True):
+            opcodes[name] += count
     return {
         "file": module.source.file,
         "arch": module.arch,

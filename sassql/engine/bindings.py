@@ -7,6 +7,7 @@ which they are met does not matter.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -60,8 +61,16 @@ class Bindings:
         """The bindings with the instructions of a label."""
         return replace(self, labels={**self.labels, label: matched})
 
+    def identity(self) -> str:
+        """Equal for derivations that differ in nothing but integers solved from a header."""
+        integers = {key: n for key, n in self.integers.items() if key not in self.solved}
+        parts = (self.labels, self.values, integers, self.lists)
+        return str(
+            [sorted(part.items()) if part is integers else sorted(part.items(), key=str) for part in parts]
+        )
+
     def uses(self, index: int) -> bool:
-        """True where some label is instruction ``index`` already: different labels, different instructions."""
+        """True where some label is instruction ``index`` already: labels are never the same one."""
         return any(m.index == index for matched in self.labels.values() for m in matched)
 
 
@@ -74,7 +83,7 @@ def contains(wide: Units, narrow: Units) -> bool:
 def unify(left: Occurrences, right: Occurrences) -> Occurrences | None:
     """Occurrences of both, or None where they are not one value."""
     merged = tuple(sorted({*left, *right}, key=lambda units: (len(units), str(units))))
-    for narrow, wide in zip(merged, merged[1:], strict=False):
+    for narrow, wide in itertools.pairwise(merged):
         if not contains(wide, narrow):
             return None
     return merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 DEFAULT_STEPS = 2_000_000
 
 
-class GaveUp(Exception):
+class OutOfStepsError(Exception):
     """The budget ran out at a line of the motif."""
 
     def __init__(self, limit: int, line: int) -> None:
@@ -25,8 +25,8 @@ class Budget:
         """Count one step for ``line``.
 
         Raises:
-            GaveUp: the limit is reached.
+            OutOfStepsError: the limit is reached.
         """
         self.spent += 1
         if self.spent > self.limit:
-            raise GaveUp(self.limit, line)
+            raise OutOfStepsError(self.limit, line)

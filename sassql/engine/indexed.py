@@ -65,9 +65,7 @@ def _merged(lists: list[list[Candidate]]) -> list[Candidate]:
     return sorted(unique.values(), key=lambda candidate: candidate.index)
 
 
-def satisfy(
-    lines: Sequence[LinePlan], view: View, bindings: Bindings, budget: Budget
-) -> Iterator[Bindings]:
+def satisfy(lines: Sequence[LinePlan], view: View, bindings: Bindings, budget: Budget) -> Iterator[Bindings]:
     """Every way to lay all ``lines`` on instructions that agrees with ``bindings``."""
     yield from _extend(ordered(lines, view, bindings), view, Lookup(view), bindings, budget)
 

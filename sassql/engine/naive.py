@@ -11,7 +11,7 @@ from sassql.engine.view import View
 
 
 def satisfy(lines: Sequence[LinePlan], view: View, bindings: Bindings, budget: Budget) -> Iterator[Bindings]:
-    """Every way to lay all ``lines`` on instructions that agrees with ``bindings``, in the order of the text."""
+    """Every way to lay all ``lines`` on instructions that agrees with ``bindings``."""
     if not lines:
         yield bindings
         return

@@ -43,7 +43,7 @@ class Alternative:
 
 
 def allows(wanted: Modifier, modifiers: Sequence[str]) -> bool:
-    """True where an instruction with ``modifiers`` fulfils ``wanted``; modifiers not asked for do not matter."""
+    """True where an instruction with ``modifiers`` fulfils ``wanted``; others do not matter."""
     found = any(choice in modifiers for choice in wanted.choices)
     return found != wanted.absent
 

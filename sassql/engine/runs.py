@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from sassql.engine.bindings import Bindings, Matched, Occurrences, unify
 from sassql.engine.budget import Budget
 from sassql.engine.expressions import Scope, truth
-from sassql.engine.plan import LinePlan, RunPlan, is_value
+from sassql.engine.plan import LinePlan, RunPlan
 from sassql.engine.view import View
-from sassql.lang.ast import Expression, Literal, Membership, Name, Where
+from sassql.lang.ast import Binary, Expression, Literal, Membership, Name, Sigil, Where
 from sassql.lang.fold import STEPS, fold
 from sassql.lang.walk import parts
 
@@ -44,13 +44,12 @@ class Runs:
 
     def _found_steps(self, satisfy: Satisfy) -> Iterator[Step]:
         counter = self._inner(self._plan.block.counter.key)
-        seen = set[object]()
+        seen = set[str]()
         for found in satisfy(self._plan.lines, self._view, Bindings(), self._budget):
             number = found.integers.get(counter)
             if number is None or not self._holds(found):
                 continue
-            identity = str((sorted(found.labels.items()), sorted(found.values.items(), key=str)))
-
+            identity = found.identity()
             if identity not in seen:
                 seen.add(identity)
                 yield Step(found, number)
@@ -99,13 +98,15 @@ class Runs:
         for number in onward:
             yield from self._walk((*path, number), successors)
 
-    def extend(self, bindings: Bindings, conditions: Sequence[Where], aliases: Mapping[str, str]) -> Iterator[Bindings]:
+    def extend(
+        self, bindings: Bindings, conditions: Sequence[Where], aliases: Mapping[str, str]
+    ) -> Iterator[Bindings]:
         """``bindings`` with each run that agrees with them; ``aliases`` are those of the motif."""
         for run in self.runs:
             self._budget.step(self._plan.block.at.line)
             placed = self._placed(run, bindings, aliases)
             if placed is not None:
-                yield from self._counted(run, placed, conditions, aliases)
+                yield from self._counted(run, placed, conditions)
 
     def _placed(self, run: Sequence[Step], bindings: Bindings, aliases: Mapping[str, str]) -> Bindings | None:
         """Names, labels and lists of a run in the bindings of the motif."""
@@ -129,7 +130,7 @@ class Runs:
 
     def _with_fixed(self, found: Bindings, step: Step, name: str, outer: str) -> Bindings | None:
         inner = self._inner(name)
-        if is_value(name):
+        if name.startswith(Sigil.VALUE.value):
             return found.with_occurrences(outer, step.bindings.values[inner])
         return found.with_integer(outer, step.bindings.integers[inner])
 
@@ -142,11 +143,11 @@ class Runs:
         return lists
 
     def _counted(
-        self, run: Sequence[Step], bindings: Bindings, conditions: Sequence[Where], aliases: Mapping[str, str]
+        self, run: Sequence[Step], bindings: Bindings, conditions: Sequence[Where]
     ) -> Iterator[Bindings]:
         """The bindings for which the header says exactly this run."""
-        known = {aliases.get(k, k): v for k, v in bindings.integers.items()}
-        unknown = [key for key in self._plan.unknowns() if aliases.get(key, key) not in known]
+        known = bindings.integers
+        unknown = [key for key in self._plan.unknowns() if key not in known]
         if not unknown:
             if self._is_complete(run, known):
                 yield bindings
@@ -155,9 +156,8 @@ class Runs:
         for number in self._trials(key, run, conditions):
             self._budget.step(self._plan.block.at.line)
             if self._is_complete(run, {**known, key: number}):
-                solved = bindings.with_integer(aliases.get(key, key), number)
-                assert solved is not None
-                yield replace(solved, solved=solved.solved | {aliases.get(key, key)})
+                integers = {**known, key: number}
+                yield replace(bindings, integers=integers, solved=bindings.solved | {key})
 
     def _is_complete(self, run: Sequence[Step], known: Mapping[str, int]) -> bool:
         """The run begins as the header says, the condition holds on every rung and not behind the last."""
@@ -182,7 +182,12 @@ class Runs:
         last = self._next(run[-1].counter)
         near = {run[0].counter, run[-1].counter, *([last] if isinstance(last, int) else [])}
         block = self._plan.block
-        numbers = {part.value for e in (block.init, block.condition) for part in parts(e) if isinstance(part, Literal)}
+        numbers = {
+            part.value
+            for e in (block.init, block.condition)
+            for part in parts(e)
+            if isinstance(part, Literal)
+        }
         whole = {n for n in numbers if isinstance(n, int)} | {1}
         found = {value for a in near for n in whole for value in (a * n, a + n, a - n, a, *_quotients(a, n))}
         return sorted(found | {value + 1 for value in found} | {value - 1 for value in found})
@@ -197,4 +202,6 @@ def _listed(key: str, condition: Expression) -> list[int]:
     match condition:
         case Membership(item=Name(key=name), choices=choices) if name == key:
             return [c.value for c in choices if isinstance(c, Literal) and isinstance(c.value, int)]
+        case Binary(operator="and", left=left, right=right):
+            return [*_listed(key, left), *_listed(key, right)]
     return []

@@ -72,7 +72,7 @@ class Values:
         return None
 
     def is_number(self, index: int, place: int, number: int | float) -> bool:
-        """True where the operand is ``number``; a register with a float's bits counts where a float is meant."""
+        """True where the operand is ``number``; for a float, also a register that holds its bits."""
         operand = self._operand(index, place)
         if isinstance(operand, ImmediateOperand):
             return same_number(operand.value, number)
@@ -97,4 +97,3 @@ class Values:
             self._constants = self._kernel.fact("constants")
         value = self._ssa.use(index, place)
         return None if value is None else self._constants.get(value)
-

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+import sassql.facts  # noqa: F401  (registers the analyses)
 from sassql.engine.bindings import Bindings, Matched
 from sassql.engine.match_line import Fit, LineMatcher
 from sassql.engine.plan import LinePlan

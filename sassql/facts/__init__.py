@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from sassql.facts import blocks, cfg
+from sassql.facts import blocks, cfg, tags
 
-__all__ = ["blocks", "cfg"]
+__all__ = ["blocks", "cfg", "tags"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,16 @@ def provides(name: str) -> Callable[[Analysis], Analysis]:
         return function
 
     return register
+
+
+class Forms(Protocol):
+    """Where a kernel's forms are kept: by row number, made when looked at."""
+
+    def __getitem__(self, row: int, /) -> Form: ...
+
+    def opcodes(self, rows: npt.NDArray[np.int32]) -> list[str]:
+        """The opcode of each row; nothing else of the rows is looked at."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,7 @@ class Kernel:
     name: str
     arch: str
     source: Source
-    forms: Sequence[Form]
+    forms: Forms
     form_ids: npt.NDArray[np.int32]
     addresses: npt.NDArray[np.int64]
     control: npt.NDArray[np.uint32] | None

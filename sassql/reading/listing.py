@@ -111,7 +111,7 @@ class _Reader:
             plain, held, _ = split_number(text)
         words = table(self.arch)
         row = words.row_of_text(plain)
-        if problem := words.problem(row):
+        if problem := words[row].shape.problem:
             column = line.find(text[:12]) + words[row].shape.column
             place = Place(self.file, number, max(1, column), self.entry)
             self.problems.append(

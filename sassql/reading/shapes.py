@@ -54,7 +54,7 @@ class ShapeTable:
 
     def form(self, text: str, hidden: tuple[Register, ...] = ()) -> Form:
         """The form of a statement without address, annotation and ``;``, its label operand a target hole."""
-        plain, reuse = (text, ()) if ".reuse" not in text else strip_reuse(text)
+        plain, reuse = strip_reuse(text)
         pieces = _NUMBER.split(plain)
         return Form(text, self.shape(HOLE.join(pieces[::2])), tuple(pieces[1::2]), reuse, hidden)
 
@@ -69,8 +69,19 @@ class ShapeTable:
 SHAPES = ShapeTable()
 
 
+def number_holes(text: str) -> str:
+    """The text of a statement's shape.
+
+    >>> number_holes("@P0 IMAD R2, R4.reuse, 0x10, R3")
+    '@P# IMAD R#, R#, #, R#'
+    """
+    return _NUMBER.sub(HOLE, strip_reuse(text)[0])
+
+
 def strip_reuse(text: str) -> tuple[str, tuple[int, ...]]:
     """The statement without ``.reuse``, and the indices of the operands that had it."""
+    if ".reuse" not in text:
+        return text, ()
     mnemonic, operands = _split_head(text)
     slots = tuple(i for i, operand in enumerate(operands.split(",")) if ".reuse" in operand)
     return mnemonic + operands.replace(".reuse", ""), slots

@@ -2,22 +2,27 @@
 
 A word is looked up without its scheduling bits (stall, yield, barriers: bits 105-121),
 with its reuse bits. A row of the table is a form; kernels hold row numbers. Rows come from
-words (cubins) or from text (listings, relocated operands).
+words (cubins) or from text (listings, relocated operands). Rows of words are kept on disk,
+see `segments`; nothing of them is read before somebody looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
+from sassql.errors import ToolMissingError
 from sassql.isa.hidden import hidden_registers
 from sassql.model.form import Form
 from sassql.model.register import Register
-from sassql.reading.shapes import SHAPES
+from sassql.reading import segments
+from sassql.reading.segments import Segment, Store
+from sassql.reading.shapes import SHAPES, number_holes
+from sassql.reading.tools import cache_root
 
 UInt = npt.NDArray[np.uint64]
 NO_TARGET = np.iinfo(np.int64).min
@@ -41,6 +46,9 @@ class Decoded:
 Decoder = Callable[[UInt, UInt], list[Decoded]]
 """Turns distinct words (low and high halves, scheduling bits as found) into text."""
 
+LOOSE = 1 << 30
+"""Row number of the first row that comes from text; those below come from words."""
+
 
 def control_bits(high: UInt) -> npt.NDArray[np.uint32]:
     """Bits 105-125 of each word."""
@@ -52,79 +60,90 @@ def _hash(low: UInt, high: UInt) -> UInt:
     return mixed ^ ((high ^ high >> np.uint64(31)) * _MIX_HIGH >> np.uint64(7)) ^ high
 
 
-class WordTable(Sequence[Form]):
-    """Forms of one architecture by row number; grows, never forgets."""
+class WordTable:
+    """Forms of one architecture by row number; grows, never forgets.
 
-    def __init__(self, arch: str) -> None:
+    Without ``store`` nothing is kept on disk.
+    """
+
+    def __init__(self, arch: str, store: Store | None = None) -> None:
         self.arch = arch
-        self._texts: list[str] = []
-        self._problems: dict[int, str] = {}
-        self._examined = 0
-        self._forms: list[Form | None] = []
-        self._distances: list[int] = []
-        self._words: dict[int, tuple[int, int]] = {}
+        self._store = store
+        self._segments: list[Segment] = []
+        self._bases: list[int] = []
+        self._opened = store is None
+        self._forms: dict[int, Form] = {}
+        self._loose: list[tuple[str, tuple[Register, ...]]] = []
         self._by_text: dict[tuple[str, tuple[Register, ...]], int] = {}
-        self._hidden: dict[int, tuple[Register, ...]] = {}
-        empty = np.empty(0, np.uint64)
-        self._keys, self._low, self._high = empty, empty, empty
-        self._rows = np.empty(0, np.int32)
+        self._loose_problems: dict[int, str] = {}
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return sum(map(len, self._segments)) + len(self._loose)
 
-    @overload
-    def __getitem__(self, row: int) -> Form: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Form]: ...
-    def __getitem__(self, row: int | slice) -> Form | list[Form]:
-        if isinstance(row, slice):
-            return [self[i] for i in range(*row.indices(len(self)))]
-        form = self._forms[row]
+    def __getitem__(self, row: int, /) -> Form:
+        form = self._forms.get(row)
         if form is None:
-            hidden = self._hidden.get(row)
-            if hidden is None:
-                hidden = hidden_registers(self.arch, self._texts[row], self._words.get(row))
-            form = self._forms[row] = SHAPES.form(self._texts[row], hidden)
+            text, hidden = self._loose[row - LOOSE] if row >= LOOSE else self._word(row)
+            form = self._forms[row] = SHAPES.form(text, hidden)
         return form
 
-    def problem(self, row: int) -> str:
-        """Why the row's word or text could not be decoded; empty where it could."""
-        return self._problems.get(row) or self[row].shape.problem
+    def _word(self, row: int) -> tuple[str, tuple[Register, ...]]:
+        segment, place = self._at(row)
+        text = segment.text(place)
+        return text, hidden_registers(self.arch, text, (int(segment.low[place]), int(segment.high[place])))
+
+    def _at(self, row: int) -> tuple[Segment, int]:
+        number = bisect_right(self._bases, row) - 1
+        return self._segments[number], row - self._bases[number]
+
+    def opcodes(self, rows: npt.NDArray[np.int32]) -> list[str]:
+        """The opcode of each row, from its shape's text: nothing is parsed."""
+        names: list[str] = []
+        for row in rows.tolist():
+            if row >= LOOSE:
+                names.append(opcode_of(self._loose[row - LOOSE][0]))
+            else:
+                segment, place = self._at(row)
+                names.append(opcode_of(segment.shape_texts[segment.shapes[place]]))
+        return names
 
     def problems(self, rows: npt.NDArray[np.int32]) -> dict[int, str]:
-        """The rows among ``rows`` that could not be decoded, with the reason; each row is examined once."""
-        for row in range(self._examined, len(self._texts)):
-            if text := self.problem(row):
-                self._problems[row] = text
-        self._examined = len(self._texts)
-        return (
-            {row: self._problems[row] for row in np.intersect1d(rows, list(self._problems)).tolist()}
-            if self._problems
-            else {}
-        )
+        """The rows among ``rows`` that are no instruction, or text that the grammar refuses, with the reason."""
+        known = dict(self._loose_problems)
+        for base, segment in zip(self._bases, self._segments, strict=True):
+            known |= {base + place: text for place, text in segment.problems.items()}
+        return {row: known[row] for row in np.intersect1d(rows, list(known)).tolist()} if known else {}
 
     def distances(self, rows: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Distance in bytes from each instruction to the place it names, or ``NO_TARGET``."""
-        return np.asarray(self._distances, np.int64)[rows]
+        found = np.full(len(rows), NO_TARGET, np.int64)
+        for base, segment in zip(self._bases, self._segments, strict=True):
+            mine = (rows >= base) & (rows < base + len(segment))
+            found[mine] = segment.distances[rows[mine] - base]
+        return found
 
     def row_of_text(self, text: str, hidden: tuple[Register, ...] = ()) -> int:
         """The row for a statement in text form, with its label operand replaced by the hole."""
         row = self._by_text.get((text, hidden))
         if row is None:
-            row = self._by_text[text, hidden] = self._append(Decoded(text))
-            self._hidden[row] = hidden
+            row = self._by_text[text, hidden] = LOOSE + len(self._loose)
+            self._loose.append((text, hidden))
+            if problem := self[row].shape.problem:
+                self._loose_problems[row] = problem
         return row
 
     def row_with_word(self, row: int, word: tuple[int, int]) -> int:
         """The row for the same text, with the registers that only its word holds."""
-        hidden = hidden_registers(self.arch, self._texts[row], word)
-        return self.row_of_text(self._texts[row], hidden) if hidden else row
+        text = self._loose[row - LOOSE][0]
+        hidden = hidden_registers(self.arch, text, word)
+        return self.row_of_text(text, hidden) if hidden else row
 
     def rows_of_words(self, low: UInt, high: UInt, decode: Decoder) -> tuple[npt.NDArray[np.int32], int, int]:
         """Row numbers of words in order, how many distinct words they hold, and how many were new.
 
         ``decode`` gets each unknown word once, with scheduling bits that it really had.
         """
+        self._open()
         key_high = high & ~_SCHEDULING
         keys = _hash(low, key_high)
         unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -138,47 +157,62 @@ class WordTable(Sequence[Form]):
         if len(unknown):
             chosen = first[unknown]
             decoded = decode(low[chosen], high[chosen])
-            rows[unknown] = self._add_words(unique[unknown], low[chosen], key_high[chosen], decoded)
+            self._learn(unique[unknown], low[chosen], key_high[chosen], decoded)
+            rows[unknown] = self._find(unique[unknown], low[chosen], key_high[chosen])
         return rows[inverse.reshape(-1)].astype(np.int32), len(first), len(unknown)
+
+    def _open(self) -> None:
+        if not self._opened and self._store is not None:
+            self._opened = True
+            for segment in self._store.load():
+                self._append(segment)
+
+    def _append(self, segment: Segment) -> None:
+        self._bases.append(self._bases[-1] + len(self._segments[-1]) if self._segments else 0)
+        self._segments.append(segment)
 
     def _find(self, keys: UInt, low: UInt, high: UInt) -> npt.NDArray[np.int64]:
         rows = np.full(len(keys), -1, np.int64)
-        if not len(self._keys):
-            return rows
-        at = np.searchsorted(self._keys, keys)
-        for step in range(4):  # words that share a hash lie side by side
-            place = np.minimum(at + step, len(self._keys) - 1)
-            hit = (self._keys[place] == keys) & (self._low[place] == low) & (self._high[place] == high)
-            rows[hit] = self._rows[place[hit]]
+        for base, segment in zip(self._bases, self._segments, strict=True):
+            missing = np.flatnonzero(rows < 0)
+            if not len(missing):
+                break
+            found = segment.find(keys[missing], low[missing], high[missing])
+            rows[missing] = np.where(found < 0, -1, found + base)
         return rows
 
-    def _add_words(self, keys: UInt, low: UInt, high: UInt, decoded: list[Decoded]) -> npt.NDArray[np.int64]:
-        rows = np.empty(len(decoded), np.int64)
-        for i, (one, lo, hi) in enumerate(zip(decoded, low.tolist(), high.tolist(), strict=True)):
-            rows[i] = row = self._append(one)
-            self._words[row] = (lo, hi)
-        order = np.argsort(np.concatenate([self._keys, keys]), kind="stable")
-        self._keys = np.concatenate([self._keys, keys])[order]
-        self._low = np.concatenate([self._low, low])[order]
-        self._high = np.concatenate([self._high, high])[order]
-        self._rows = np.concatenate([self._rows, rows.astype(np.int32)])[order]
-        return rows
-
-    def _append(self, decoded: Decoded) -> int:
-        self._texts.append(decoded.text)
-        self._forms.append(None)
-        self._distances.append(decoded.distance)
-        row = len(self._texts) - 1
-        if decoded.problem:
-            self._problems[row] = decoded.problem
-        return row
+    def _learn(self, keys: UInt, low: UInt, high: UInt, decoded: list[Decoded]) -> None:
+        shapes = [number_holes(one.text) for one in decoded]
+        problems = [one.problem or SHAPES.shape(s).problem for one, s in zip(decoded, shapes, strict=True)]
+        segment = segments.build(
+            keys, low, high, [d.distance for d in decoded], [d.text for d in decoded], shapes, problems
+        )
+        self._append(segment)
+        if self._store is not None:
+            self._store.add(segment)
 
 
-_TABLES: dict[str, WordTable] = {}
+def opcode_of(text: str) -> str:
+    """The base opcode of a statement or of a shape.
+
+    >>> opcode_of("@!P0 LDG.E.64 R2, [R4.64]")
+    'LDG'
+    """
+    start = text.find(" ") + 1 if text.startswith("@") else 0
+    end = text.find(" ", start)
+    return text[start : end if end >= 0 else len(text)].partition(".")[0]
+
+
+_TABLES: dict[tuple[str, str], WordTable] = {}
 
 
 def table(arch: str) -> WordTable:
-    """The process's table for an architecture."""
-    if arch not in _TABLES:
-        _TABLES[arch] = WordTable(arch)
-    return _TABLES[arch]
+    """The process's table for an architecture, with what earlier processes decoded."""
+    key = arch, str(cache_root())
+    if key not in _TABLES:
+        try:
+            store: Store | None = Store(arch)
+        except ToolMissingError:  # listings need no tool
+            store = None
+        _TABLES[key] = WordTable(arch, store)
+    return _TABLES[key]

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Runs the tests that stand in pattern files."""

@@ -24,6 +24,8 @@ PTX = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry three() { 
 def folder(monkeypatch, tmp_path):
     """A corpus of two sources, one with a header, and an empty cache."""
     monkeypatch.setenv("SASSQL_CACHE", str(tmp_path / "cache"))
+    # a process takes longer to start than these sources to compile; tests of processes say jobs=2
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     corpus = tmp_path / "small"
     (corpus / "sub").mkdir(parents=True)
     (corpus / "sub/one.cu").write_text(ONE)
@@ -142,7 +144,7 @@ def test_drafts_of_killed_builds_are_removed_when_they_are_old(folder):
 
 def test_a_bad_source_is_one_problem_and_the_rest_goes_on(folder):
     (folder / "bad.cu").write_text(BAD)
-    result = build(folder, ["sm_80", "sm_90"])
+    result = build(folder, ["sm_80", "sm_90"], jobs=2)
 
     assert len(result.cubins) == 4
     assert [str(problem) for problem in result.problems] == [
@@ -229,7 +231,7 @@ def test_all_means_every_plain_architecture_without_a_manifest(folder):
 
 def test_progress_is_reported(folder):
     calls = []
-    build(folder, ["sm_80", "sm_90"], progress=lambda *call: calls.append(call))
+    build(folder, ["sm_80", "sm_90"], jobs=2, progress=lambda *call: calls.append(call))
 
     assert [call[:2] for call in calls] == [(done, 4) for done in range(5)]
     assert {call[2] for call in calls[1:]} == {
@@ -273,7 +275,7 @@ def test_an_interrupted_build_stops_its_processes_and_can_go_on(folder):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build(folder, progress=interrupt)
+        build(folder, jobs=2, progress=interrupt)
 
     assert len(build(folder).cubins) == 2
 

@@ -35,9 +35,6 @@ def code(cubin):
     return cubin("sm_90", 'extern "C" __global__ void k(int *x) { *x = 1; }')
 
 
-# --- fat binaries ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("how", ["", "lz4", "zstd"])
 def test_a_fat_binary_gives_back_what_was_put_in(build, code, how):
     ptx = build.packed(PTX, 90, kind=1, how=how)
@@ -166,9 +163,6 @@ def test_what_is_not_selected_is_not_decompressed(build, code):
     assert read(build.fatbin(bad), select=select) == []
 
 
-# --- objects, libraries, programs ------------------------------------------------------
-
-
 def test_a_library(build, code):
     library = build.elf([build.Part(".text"), build.Part(".nv_fatbin", build.fatbin(build.packed(code, 90)))])
 
@@ -244,12 +238,8 @@ def test_a_truncated_library_is_an_input_error(build, code):
         read(library[:-200])
 
 
-# --- archives and wheels ---------------------------------------------------------------
-
-
 def wheel(files):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return out.getvalue()
@@ -281,6 +271,12 @@ def test_a_truncated_archive_gives_what_is_whole(build, code):
 
     assert found[0].name == "a.o/1.sm_90.cubin"
     assert isinstance(found[1], Problem)
+
+
+def test_a_name_reference_that_is_no_number(build, code):
+    archive = build.ar(("k.cubin", code)).replace(b"k.cubin/", b"/\xb33     ")
+
+    assert [entry.data for entry in read(archive)] == [code]
 
 
 def test_archives_inside_archives_have_an_end(build, code):
@@ -325,9 +321,6 @@ def test_a_wheel_with_a_damaged_member(build, code):
     assert code == found[1].data
 
 
-# --- robustness ------------------------------------------------------------------------
-
-
 def harmless(data):
     try:
         for entry in entries(data, file="x"):
@@ -365,9 +358,6 @@ def test_damage_gives_input_errors_and_problems_only(build, data):
 
     harmless(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
     harmless(bytes(whole))
-
-
-# --- real libraries --------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -1,0 +1,27 @@
+"""How many bytes one thread moves with a memory access."""
+
+from __future__ import annotations
+
+from sassql.isa import classes
+from sassql.model.form import Form
+from sassql.model.operands import RegisterOperand
+
+_MEMORY = ("load", "store", "atomic", "async_copy")
+_NARROW = {"U8": 1, "S8": 1, "8": 1, "U16": 2, "S16": 2, "16": 2}
+_WIDE = {"64": 8, "96": 12, "128": 16, "256": 32}
+
+
+def bytes_of(form: Form) -> int | None:
+    """Bytes that one thread loads or stores; None for other instructions and where it is not known."""
+    operands = form.operands
+    kinds = [kind for kind in _MEMORY if classes.belongs(kind, form.opcode, form.modifiers, operands)]
+    if not kinds:
+        return None
+    if kinds[0] in ("load", "store"):
+        narrow = next((_NARROW[m] for m in form.modifiers if m in _NARROW and form.opcode != "LDSM"), None)
+        held = [o for o in operands if isinstance(o, RegisterOperand) and o.role in ("d", "value")]
+        width = held[0].width if held else None
+        return narrow or (None if width is None else 4 * width)
+    if kinds[0] == "atomic" or form.opcode == "LDGSTS":
+        return next((_WIDE[m] for m in form.modifiers if m in _WIDE), 4)
+    return None

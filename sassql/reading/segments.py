@@ -1,0 +1,215 @@
+"""Word tables on disk: immutable segments of decoded words, safe with several processes.
+
+A segment is a folder of `.npy` arrays and a `meta.json`, written under another name and
+renamed when complete. Rows are in the order of their keys. A process maps the segments that
+it finds, appends one of its own for what it had to decode, and never changes one, so there is
+nothing to lock; words that two processes decode at once are kept twice and found once. When
+there are many segments, the next writer merges them. A damaged segment (sizes or checksum
+wrong) is removed, and its words are decoded again.
+
+The folder's name holds the version of nvdisasm and a digest of the grammars: another one of
+either starts an empty table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sassql.reading import tools
+from sassql.resources import folder
+
+FORMAT = 1
+"""Raised when the same words are to give other rows."""
+MANY = 12
+"""Segments from which they are merged."""
+_ARRAYS = ("keys", "low", "high", "distances", "shapes", "offsets", "texts")
+
+UInt = npt.NDArray[np.uint64]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Decoded words in the order of their keys.
+
+    ``low`` and ``high`` are the words without scheduling bits; ``distances`` lead from an
+    instruction to the place it names; ``shapes`` are numbers into ``shape_texts``; row ``i`` has
+    the text ``texts[offsets[i]:offsets[i + 1]]``. ``problems`` has the rows that did not decode.
+    """
+
+    keys: UInt
+    low: UInt
+    high: UInt
+    distances: Int64
+    shapes: npt.NDArray[np.int32]
+    offsets: Int64
+    texts: npt.NDArray[np.uint8]
+    shape_texts: tuple[str, ...]
+    problems: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def text(self, row: int) -> str:
+        return self.texts[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+
+    def find(self, keys: UInt, low: UInt, high: UInt) -> Int64:
+        """Rows of the given words, -1 for those that the segment does not have."""
+        rows = np.full(len(keys), -1, np.int64)
+        if not len(self):
+            return rows
+        first = np.searchsorted(self.keys, keys)
+        pending = np.arange(len(keys))
+        step = 0
+        while len(pending):  # words that share a key lie side by side
+            place = first[pending] + step
+            inside = place < len(self)
+            pending, place = pending[inside], place[inside]
+            same_key = self.keys[place] == keys[pending]
+            pending, place = pending[same_key], place[same_key]
+            hit = (self.low[place] == low[pending]) & (self.high[place] == high[pending])
+            rows[pending[hit]] = place[hit]
+            pending = pending[~hit]
+            step += 1
+        return rows
+
+
+def build(
+    keys: UInt,
+    low: UInt,
+    high: UInt,
+    distances: Sequence[int],
+    texts: Sequence[str],
+    shapes: Sequence[str],
+    problems: Sequence[str],
+) -> Segment:
+    """A segment of words in any order; ``problems`` has an empty string for a word that decoded."""
+    order = np.argsort(keys, kind="stable")
+    numbers: dict[str, int] = {}
+    shape_ids = np.asarray([numbers.setdefault(s, len(numbers)) for s in shapes], np.int32)
+    encoded = [texts[i].encode() for i in order.tolist()]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(t) for t in encoded], out=offsets[1:])
+    return Segment(
+        keys=keys[order],
+        low=low[order],
+        high=high[order],
+        distances=np.asarray(distances, np.int64)[order],
+        shapes=shape_ids[order],
+        offsets=offsets,
+        texts=np.frombuffer(b"".join(encoded), np.uint8),
+        shape_texts=tuple(numbers),
+        problems={row: problems[i] for row, i in enumerate(order.tolist()) if problems[i]},
+    )
+
+
+def merge(segments: Sequence[Segment]) -> Segment:
+    """One segment with every word of several, each once."""
+    keys, low, high = (np.concatenate([getattr(s, n) for s in segments]) for n in ("keys", "low", "high"))
+    owner = np.repeat(np.arange(len(segments)), [len(s) for s in segments])
+    row = np.concatenate([np.arange(len(s)) for s in segments])
+    _, kept = np.unique(np.stack([high, low], axis=1), axis=0, return_index=True)
+    pairs = list(zip(owner[kept].tolist(), row[kept].tolist(), strict=True))
+    return build(
+        keys[kept],
+        low[kept],
+        high[kept],
+        [int(segments[o].distances[r]) for o, r in pairs],
+        [segments[o].text(r) for o, r in pairs],
+        [segments[o].shape_texts[segments[o].shapes[r]] for o, r in pairs],
+        [segments[o].problems.get(r, "") for o, r in pairs],
+    )
+
+
+@cache
+def _digest() -> str:
+    grammars = sorted(folder("grammars").glob("*.lark"))
+    return hashlib.sha256(b"".join(p.read_bytes() for p in grammars)).hexdigest()[:8]
+
+
+class Store:
+    """The segments of one architecture on disk; without a folder that can be written it stays empty."""
+
+    def __init__(self, arch: str) -> None:
+        version = tools.find("nvdisasm").version
+        self.path = tools.cache_root() / "words" / f"{FORMAT}-{version}-{_digest()}" / arch
+
+    def load(self) -> list[Segment]:
+        """Every intact segment, oldest first; damaged ones are removed."""
+        found = []
+        for path in self._folders():
+            segment = _read(path)
+            if segment is None:
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                found.append(segment)
+        return found
+
+    def add(self, segment: Segment) -> None:
+        """Keep a segment for later processes; merge all where there are many."""
+        with contextlib.suppress(OSError):
+            self._write(segment)
+            old = self._folders()
+            if len(old) >= MANY:
+                self._write(merge([s for s in map(_read, old) if s is not None]))
+                for path in old:
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def _folders(self) -> list[Path]:
+        if not self.path.is_dir():
+            return []
+        found = (p for p in self.path.iterdir() if p.is_dir() and not p.name.startswith("."))
+        return sorted(found, key=lambda p: p.name)
+
+    def _write(self, segment: Segment) -> None:
+        token = os.urandom(6).hex()
+        draft = self.path / f".{token}"
+        draft.mkdir(parents=True)
+        try:
+            for name in _ARRAYS:
+                np.save(draft / f"{name}.npy", getattr(segment, name), allow_pickle=False)
+            meta = {
+                "rows": len(segment),
+                "crc": _checksums(segment),
+                "shapes": segment.shape_texts,
+                "problems": list(segment.problems.items()),
+            }
+            (draft / "meta.json").write_text(json.dumps(meta), "utf-8")
+            draft.rename(self.path / f"{_next_number(self._folders()):06d}-{token}")
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+
+
+def _next_number(folders: Iterable[Path]) -> int:
+    numbers = [int(p.name.partition("-")[0]) for p in folders if p.name.partition("-")[0].isdigit()]
+    return max(numbers, default=0) + 1
+
+
+def _checksums(segment: Segment) -> list[int]:
+    return [zlib.crc32(np.ascontiguousarray(getattr(segment, name)).data.cast("B")) for name in _ARRAYS]
+
+
+def _read(path: Path) -> Segment | None:
+    """The segment in a folder, memory-mapped, or None where it is damaged."""
+    try:
+        meta = json.loads((path / "meta.json").read_text("utf-8"))
+        arrays = {n: np.load(path / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in _ARRAYS}
+        problems = {int(row): str(text) for row, text in meta["problems"]}
+        segment = Segment(**arrays, shape_texts=tuple(meta["shapes"]), problems=problems)
+        intact = meta["rows"] == len(segment) and _checksums(segment) == meta["crc"]
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        return None
+    return segment if intact else None
