@@ -7,8 +7,10 @@ An edge is (address of the last instruction of a block, address of the first of 
 nvdisasm also cuts blocks where it prints a label that no branch names, and behind calls;
 such cuts are merged. Three kinds of edges are left out and counted: it draws one for
 `@!PT BRA`, which never jumps, and one for the call of a function by itself, which belongs
-to the call graph; it draws none for the padding behind a kernel, which nobody reaches. Only new-layout cubins (ELF OSABI 0x41) can be compared: nvdisasm 13
-draws nothing for older ones.
+to the call graph; it draws none for the padding behind a kernel, which nobody reaches.
+
+Only new-layout cubins (ELF OSABI 0x41) can be compared: nvdisasm 13 draws nothing for
+older ones.
 """
 
 from __future__ import annotations
@@ -148,7 +150,7 @@ def _ends_block(text: str) -> bool:
 
 
 def own_edges(kernel: Kernel, drawn: set[int]) -> tuple[set[Edge], int]:
-    """The same of sassql; second, how many edges of unreachable blocks that are not ``drawn`` were left out."""
+    """The same of sassql; second, how many edges of unreachable blocks not ``drawn`` were left out."""
     found: Blocks = kernel.fact("blocks")
     addresses = kernel.addresses.tolist()
     edges, padding = set(), 0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from sassql.model.instruction import Control, Instruction
-    from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source
+    from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source, SourceLine
     from sassql.model.program import Module, Program
     from sassql.model.register import Register
     from sassql.model.rows import Row
@@ -59,6 +59,7 @@ __all__ = [
     "Row",
     "SassqlError",
     "Source",
+    "SourceLine",
     "ToolFailedError",
     "ToolMissingError",
     "UnsupportedArchError",
@@ -84,7 +85,7 @@ _HOMES = {
         "UsageError",
     ),
     "sassql.model.instruction": ("Control", "Instruction"),
-    "sassql.model.kernel": ("Function", "Kernel", "Parameter", "Resources", "Source"),
+    "sassql.model.kernel": ("Function", "Kernel", "Parameter", "Resources", "Source", "SourceLine"),
     "sassql.model.program": ("Module", "Program"),
     "sassql.model.register": ("Register",),
     "sassql.model.rows": ("Row",),

@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import click
 from rich.console import Console
@@ -57,6 +57,7 @@ class Reading:
     paths: Sequence[Path]
     arch: str | None = None
     kernel_glob: str | None = None
+    reader: Literal["words", "text"] = "words"
     problems: list[Problem] = field(default_factory=list)
     modules_read: int = 0
     kernels_read: int = 0
@@ -64,7 +65,7 @@ class Reading:
 
     def modules(self) -> Iterator[Module]:
         """Every module of every path, with a progress bar on stderr where it is a terminal."""
-        options = Options(architectures=architectures(self.arch))
+        options = Options(architectures=architectures(self.arch), reader=self.reader)
         with _bar() as bar:
             task = bar.add_task("reading", total=None)
             for path in self.paths:

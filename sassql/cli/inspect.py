@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -25,6 +25,12 @@ TOP_OPCODES = 8
 @click.option(
     "--summary", is_flag=True, help="One row per file: kernels, instructions, distinct words, opcode counts."
 )
+@click.option(
+    "--reader",
+    type=click.Choice(["words", "text"]),
+    default="words",
+    help="words: each distinct word once (default); text: whole listings, slower, the same result.",
+)
 @input_options
 @format_option
 @click.pass_context
@@ -32,6 +38,7 @@ def inspect(
     ctx: click.Context,
     paths: tuple[Path, ...],
     summary: bool,
+    reader: Literal["words", "text"],
     arch: str | None,
     kernel_glob: str | None,
     format: str,
@@ -46,7 +53,7 @@ def inspect(
 
     Exit codes: 0 done, 1 nothing to print, 3 something could not be read, 4 a tool is missing.
     """
-    reading = Reading(paths, arch, kernel_glob)
+    reading = Reading(paths, arch, kernel_glob, reader)
     if summary:
         found = _summaries(reading)
         rows = map(_people, found) if format == "table" else found

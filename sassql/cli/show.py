@@ -16,7 +16,7 @@ from sassql.cli.records import COLUMNS, instruction_records
 from sassql.engine.pattern import Pattern
 from sassql.isa.flow import FlowKind, flow_of
 from sassql.model.instruction import Instruction
-from sassql.model.kernel import Kernel
+from sassql.model.kernel import Kernel, SourceLine
 
 _STYLES = {
     FlowKind.BRANCH: "bold magenta",
@@ -39,6 +39,7 @@ _TAGGED = "dim"
     help="Mark the instructions that a pattern matches; may be given several times.",
 )
 @click.option("--registers", is_flag=True, help="Show which registers each instruction writes and reads.")
+@click.option("--lines", is_flag=True, help="Show source lines, where the binary was built with -lineinfo.")
 @input_options
 @format_option
 @click.pass_context
@@ -47,6 +48,7 @@ def show(
     paths: tuple[Path, ...],
     motifs: tuple[Path, ...],
     registers: bool,
+    lines: bool,
     arch: str | None,
     kernel_glob: str | None,
     format: str,
@@ -71,7 +73,7 @@ def show(
         count = 0
         for kernel in kernels:
             count += len(kernel.form_ids)
-            for line in listing(kernel, patterns, registers=registers):
+            for line in listing(kernel, patterns, registers=registers, lines=lines):
                 console.print(line)
     else:
         records = (
@@ -84,15 +86,19 @@ def show(
     ctx.exit(reading.finish(found=count > 0))
 
 
-def listing(kernel: Kernel, patterns: list[Pattern], *, registers: bool) -> Iterator[Text]:
+def listing(kernel: Kernel, patterns: list[Pattern], *, registers: bool, lines: bool) -> Iterator[Text]:
     """The lines of one kernel's annotated listing."""
     yield from _heading(kernel)
     marks = _marks(kernel, patterns)
     graph = kernel.cfg
     tags = kernel.fact("tags")
+    before: SourceLine | None = None
     for ins in kernel.instructions:
         if ins.address in graph:
             yield from _block(kernel, ins.address)
+        if lines and (origin := ins.source_line) != before:
+            before = origin
+            yield Text(f"  {origin}" if origin else "  (no source line)", style="italic dim")
         line = Text()
         line.append(f"  {ins.address:#06x}  ", style="cyan")
         line.append(f"{_control(ins):<16}", style="dim")

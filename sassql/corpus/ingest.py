@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from sassql.corpus.build import Progress, build
@@ -34,4 +35,4 @@ def read(path: Path, options: Options = EVERYTHING, *, progress: Progress | None
     result = build(path, options.architectures or None, progress=progress)
     yield from result.problems
     built = [(c.path.read_bytes(), Source(str(c.source), f"{c.arch}.cubin")) for c in result.cubins]
-    yield from load.read_cubins(built, Options(jobs=options.jobs))
+    yield from load.read_cubins(built, replace(options, architectures=()))

@@ -29,7 +29,7 @@ class FlowKind(Enum):
     HINT = "hint"
     """Names a place where no thread goes through this instruction."""
     UNKNOWN = "unknown"
-    """An opcode that the tables lack with an operand that names a place in code, or text that does not parse."""
+    """An opcode that the tables lack, with an operand that is a place in code; or text that does not parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def table() -> dict[str, tuple[Row, ...]]:
     lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
     rows: dict[str, list[Row]] = {}
     for line in lines:
-        opcodes, requires, kind, when = (line.split("\t") + [""])[:4]
+        opcodes, requires, kind, when = [*line.split("\t"), ""][:4]
         row = Row(_words(requires), FlowKind(kind), _words(when))
         for opcode in opcodes.split("|"):
             rows.setdefault(opcode, []).append(row)

@@ -10,7 +10,7 @@ from sassql.model.operands import LabelOperand, Operand
 from sassql.model.register import Register
 
 if TYPE_CHECKING:
-    from sassql.model.kernel import Kernel
+    from sassql.model.kernel import Kernel, SourceLine
 
 NO_BARRIER = 7
 
@@ -127,6 +127,12 @@ class Instruction:
         if self.kernel.control is None:
             return None
         return Control.decode(int(self.kernel.control[self.index]))
+
+    @property
+    def source_line(self) -> SourceLine | None:
+        """Where in the source it came from; None where the binary has no line table (``-lineinfo``)."""
+        lines = self.kernel.lines
+        return None if lines is None else lines.at(self.kernel.name, self.address)
 
     @property
     def function(self) -> str:

@@ -55,8 +55,10 @@ class Parameter:
 class Resources:
     """What a kernel needs, as its ELF says; ``None`` where it says nothing.
 
-    ``shared`` is static shared memory and ``local`` the stack frame, in bytes;
-    ``parameter_base`` is the offset of parameter 0 in constant bank 0.
+    ``shared`` is the size of the kernel's `.nv.shared` section in bytes: the static variables, and
+    from sm_90 on also 1,024 bytes that the driver keeps for itself, the number that
+    ``cuobjdump -res-usage`` prints. ``local`` is the stack in bytes a thread; ``parameter_base``
+    is the offset of parameter 0 in constant bank 0.
     """
 
     registers: int | None = None
@@ -88,6 +90,23 @@ class Source:
 
     def __str__(self) -> str:
         return f"{self.file}[{self.entry}]" if self.entry else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the source that an instruction came from; lines count from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Lines(Protocol):
+    """Where source lines come from: looked at only when somebody asks."""
+
+    def at(self, section: str, address: int, /) -> SourceLine | None: ...
 
 
 class Instructions(Sequence[Instruction]):
@@ -140,6 +159,7 @@ class Kernel:
     indirect_targets: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Targets of indirect branches by the branch's address; a branch not in it is unresolved."""
     is_entry: bool = True
+    lines: Lines | None = None
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.errors import Place, Problem, SassqlError
-from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source
+from sassql.model.kernel import Kernel, Source
 from sassql.model.program import Module
 from sassql.reading import elf, relocations
 from sassql.reading.table import NO_TARGET, UInt, WordTable, control_bits, table
@@ -104,7 +104,7 @@ def _module(parsed: _Parsed, jobs: int) -> tuple[Module, list[Problem]] | Sassql
     start = 0
     for section, size in zip(cubin.sections, parsed.sizes, strict=True):
         stop = start + size // WORD_BYTES
-        kernels.append(_kernel(section, cubin.arch, source, words, rows[start:stop], control[start:stop]))
+        kernels.append(_kernel(section, cubin, source, words, rows[start:stop], control[start:stop]))
         start = stop
     module = Module(
         source=source,
@@ -120,7 +120,7 @@ def _module(parsed: _Parsed, jobs: int) -> tuple[Module, list[Problem]] | Sassql
 
 def _kernel(
     section: elf.CodeSection,
-    arch: str,
+    cubin: elf.Cubin,
     source: Source,
     words: WordTable,
     rows: INT32,
@@ -135,7 +135,7 @@ def _kernel(
     _leave_section(section, words, rows, targets, symbols)
     return Kernel(
         name=section.name,
-        arch=arch,
+        arch=cubin.arch,
         source=source,
         forms=words,
         form_ids=rows,
@@ -143,10 +143,11 @@ def _kernel(
         control=control,
         targets=targets,
         symbols=symbols,
-        functions=tuple(Function(f.name, f.start, f.size, f.entry) for f in section.functions),
-        resources=_resources(section.resources),
+        functions=section.functions,
+        resources=section.resources,
         indirect_targets=section.indirect_targets,
         is_entry=any(f.entry for f in section.functions),
+        lines=cubin.lines,
     )
 
 
@@ -162,19 +163,6 @@ def _leave_section(
     for index in outside.tolist():
         symbols.setdefault(index, f"{targets[index]:#x}")
     targets[outside] = -1
-
-
-def _resources(found: elf.Resources) -> Resources:
-    return Resources(
-        registers=found.registers,
-        shared=found.shared,
-        local=found.local,
-        barriers=found.barriers,
-        parameters=tuple(Parameter(p.ordinal, p.offset, p.size) for p in found.parameters),
-        parameter_base=found.parameter_base,
-        max_threads=found.max_threads,
-        required_block=found.required_block,
-    )
 
 
 def _problems(module: Module, words: WordTable) -> list[Problem]:

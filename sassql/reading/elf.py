@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sassql.errors import InputError, UnsupportedArchError
+from sassql.model.kernel import Function, Resources
+from sassql.reading.lines import LineTable, line_table
 from sassql.reading.nvinfo import (
     KernelInfo,
-    Parameter,
     SymbolInfo,
     ToolNote,
     read_accelerator_target,
@@ -74,42 +75,13 @@ class Relocation:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalFunction:
-    """A function inside a code section; `start` and `size` are bytes in the section."""
-
-    name: str
-    start: int
-    size: int
-    entry: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What one kernel needs; None is “the cubin does not say”.
-
-    `shared` is the size of the kernel's `.nv.shared` section: the static variables, and
-    from sm_90 on also the 1,024 bytes that the driver keeps for itself, the same number
-    that `cuobjdump -res-usage` prints. `local` is the stack in bytes a thread.
-    """
-
-    registers: int | None = None
-    shared: int | None = None
-    local: int | None = None
-    barriers: int | None = None
-    parameters: tuple[Parameter, ...] = ()
-    parameter_base: int | None = None
-    max_threads: int | None = None
-    required_block: tuple[int, int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CodeSection:
     """The machine code of one kernel or device function, with all that is known of it."""
 
     name: str
     symbol_index: int
     code: bytes
-    functions: tuple[LocalFunction, ...]
+    functions: tuple[Function, ...]
     relocations: tuple[Relocation, ...]
     indirect_targets: dict[int, tuple[int, ...]]
     resources: Resources
@@ -123,14 +95,14 @@ class Cubin:
     layout: Literal["old", "new"]
     sections: tuple[CodeSection, ...]
     producer: str
-    has_line_info: bool
+    lines: LineTable | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Symbols:
     """The symbol table: functions by section index, and a name for every symbol."""
 
-    functions: dict[int, list[tuple[int, LocalFunction]]]
+    functions: dict[int, list[tuple[int, Function]]]
     rows: list[tuple[int, int, int, int, int, int]]
     strings: bytes
     section_names: tuple[str, ...]
@@ -201,8 +173,7 @@ def _read(data: bytes) -> Cubin:
         raise InputError("the code sections overlap", hint=_CORRUPT)
     tables = _Tables(image, by_name, _symbols(image), _symbol_infos(image, by_name))
     sections = tuple(_code_section(tables, section) for section in coded)
-    lines = by_name.get(".debug_line")
-    return Cubin(arch, _LAYOUTS[image.os_abi], sections, _producer(image, notes), bool(lines and lines.size))
+    return Cubin(arch, _LAYOUTS[image.os_abi], sections, _producer(image, notes), line_table(image))
 
 
 def _cubin_image(data: bytes | memoryview) -> Image:
@@ -262,12 +233,12 @@ def _symbols(image: Image) -> _Symbols:
     rows = list(_SYMBOL.iter_unpack(image.content(table)))
     strings = bytes(image.content(image.sections[table.link]))
     homes = _extended_homes(image, table, len(rows))
-    functions: dict[int, list[tuple[int, LocalFunction]]] = {}
+    functions: dict[int, list[tuple[int, Function]]] = {}
     for index, (name, info, other, home, start, size) in enumerate(rows):
         if info & 0xF == _SYMBOL_FUNCTION and home:
             place = homes[index] if homes and home == _EXTENDED_INDEX else home
             title = text_at(strings, name, "a symbol name")
-            function = LocalFunction(title, start, size, bool(other & _OTHER_ENTRY))
+            function = Function(title, start, size, bool(other & _OTHER_ENTRY))
             functions.setdefault(place, []).append((index, function))
     return _Symbols(functions, rows, strings, names, {})
 

@@ -11,7 +11,7 @@ from typing import Literal
 from sassql.errors import EXIT_FOUND, InputError, Place, Problem, SassqlError, UsageError
 from sassql.model.kernel import Source
 from sassql.model.program import Module, Program
-from sassql.reading import containers
+from sassql.reading import containers, text
 from sassql.reading.cubin import read_modules
 from sassql.reading.listing import looks_like_listing, read_listing
 
@@ -29,10 +29,14 @@ Found = Module | Problem
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to read: ``architectures`` selects entries and is what sources are compiled for."""
+    """How to read: ``architectures`` selects entries and is what sources are compiled for.
+
+    ``reader`` is ``words``, or ``text`` for whole listings of nvdisasm in place of the word table.
+    """
 
     architectures: tuple[str, ...] = ()
     jobs: int = 2
+    reader: Literal["words", "text"] = "words"
 
     def wants(self, arch: str) -> bool:
         return not self.architectures or arch in self.architectures
@@ -174,7 +178,8 @@ def read_cubins(batch: Sequence[tuple[bytes, Source]], options: Options) -> Iter
     """Modules of cubins held in memory, each a `Problem` in its place where it cannot be read."""
     if not batch:
         return
-    for result in read_modules(batch, jobs=options.jobs):
+    found = read_modules(batch, jobs=options.jobs) if options.reader == "words" else map(_by_text, batch)
+    for result in found:
         if isinstance(result, SassqlError):
             yield Problem.of(result)
         else:
@@ -182,6 +187,14 @@ def read_cubins(batch: Sequence[tuple[bytes, Source]], options: Options) -> Iter
             if options.wants(module.arch):
                 yield module
                 yield from problems
+
+
+def _by_text(one: tuple[bytes, Source]) -> tuple[Module, list[Problem]] | SassqlError:
+    data, source = one
+    try:
+        return text.read_module(data, source)
+    except SassqlError as error:
+        return error.at(file=source.file, entry=source.entry)
 
 
 def _container(view: memoryview, name: str, options: Options) -> Iterator[Found]:
@@ -210,14 +223,14 @@ def _container(view: memoryview, name: str, options: Options) -> Iterator[Found]
         )
 
 
-def _listing(text: str, name: str, options: Options) -> Iterator[Found]:
+def _listing(listing: str, name: str, options: Options) -> Iterator[Found]:
     arch = options.architectures[0] if len(options.architectures) == 1 else ""
-    modules, problems = read_listing(text, file=name, arch=arch)
+    modules, problems = read_listing(listing, file=name, arch=arch)
     yield from (m for m in modules if options.wants(m.arch))
     yield from problems
 
 
-def _compiled(language: str, text: str, name: str, options: Options) -> Iterator[Found]:
+def _compiled(language: str, code: str, name: str, options: Options) -> Iterator[Found]:
     from sassql.reading import compile as compiling  # noqa: PLC0415  (NVRTC is loaded for sources only)
 
     make: Callable[..., compiling.Compiled]
@@ -225,7 +238,7 @@ def _compiled(language: str, text: str, name: str, options: Options) -> Iterator
     batch = []
     for arch in options.architectures or (DEFAULT_ARCH,):
         try:
-            made = make(text, name=name, arch=arch)
+            made = make(code, name=name, arch=arch)
         except SassqlError as error:
             yield Problem.of(error.at(file=name))
         else:

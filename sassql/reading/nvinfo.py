@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from sassql.errors import InputError
+from sassql.model.kernel import Parameter
 from sassql.reading.sections import part, text_at
 
 # formats
@@ -40,15 +41,6 @@ class Attribute(IntEnum):
     BRANCH_TARGETS = 0x34
     PARAMETER_LONG = 0x45
     BARRIER_COUNT = 0x4C
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One kernel parameter; `offset` and `size` are bytes in the parameter block."""
-
-    ordinal: int
-    offset: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)

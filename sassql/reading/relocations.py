@@ -55,7 +55,8 @@ def apply(
             text = _with_place(form.text)
         else:
             text = _rewritten(form.text, kind, relocation)
-            symbols[index] = relocation.symbol
+            if not kind:
+                symbols[index] = relocation.symbol
         if text != form.text:
             rows[index] = words.row_of_text(text, form.hidden)
     return rows

@@ -9,7 +9,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sassql.isa import signatures
-from sassql.model.form import Form, Guard, RegisterSlot, Shape
+from sassql.model.form import TARGET_HOLE, Form, Guard, RegisterSlot, Shape
 from sassql.model.operands import Access
 from sassql.model.register import Register
 from sassql.reading.templates import HOLE, AddressPart, Template, template_of
@@ -140,9 +140,7 @@ def _with_roles(
             known &= template.assign(item, modifiers)
     for template in templates:
         slots += _slots(template, known or items is not None)
-    target = next(
-        (i for i, t in enumerate(templates) if t.kind == "L" and t.rule in ("label", "destination")), -1
-    )
+    target = next((i for i, t in enumerate(templates) if t.shape == TARGET_HOLE), -1)
     return Shape(
         text=text,
         opcode=opcode,

@@ -108,7 +108,7 @@ class WordTable:
         return names
 
     def problems(self, rows: npt.NDArray[np.int32]) -> dict[int, str]:
-        """The rows among ``rows`` that are no instruction, or text that the grammar refuses, with the reason."""
+        """The rows among ``rows`` that did not decode: no instruction, or text that the grammar refuses."""
         known = dict(self._loose_problems)
         for base, segment in zip(self._bases, self._segments, strict=True):
             known |= {base + place: text for place, text in segment.problems.items()}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sassql.errors import InputError, UnsupportedArchError
 from sassql.reading.elf import cubin_arch, read_cubin
-from sassql.reading.nvinfo import Parameter
+from sassql.model.kernel import Parameter
 
 ARCHES = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120"]
 PARAMETER_BASE = {"sm_75": 0x160, "sm_80": 0x160, "sm_90": 0x210, "sm_100": 0x380, "sm_120": 0x380}
@@ -137,8 +137,8 @@ def test_local_function_of_a_kernel(cubin):
 
 def test_line_information(cubin):
     source = 'extern "C" __global__ void k(int *x) { *x = 1; }'
-    assert not read_cubin(cubin("sm_90", source)).has_line_info
-    assert read_cubin(cubin("sm_90", source, "--generate-line-info")).has_line_info
+    assert read_cubin(cubin("sm_90", source)).lines is None
+    assert read_cubin(cubin("sm_90", source, "--generate-line-info")).lines is not None
 
 
 def test_a_cubin_without_code(cubin):
