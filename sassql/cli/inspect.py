@@ -90,12 +90,7 @@ def _summaries(reading: Reading) -> Iterator[dict[str, Any]]:
 def _of_module(module: Module, reading: Reading) -> dict[str, Any]:
     kernels = list(reading.kernels(module))
     ids = np.concatenate([k.form_ids for k in kernels]) if kernels else np.empty(0, np.int32)
-    rows, counts = np.unique(ids, return_counts=True)
-    opcodes: Counter[str] = Counter()
-    if kernels:
-        names = kernels[0].forms.opcodes(rows)
-        for name, count in zip(names, counts.tolist(), strict=True):
-            opcodes[name] += count
+    opcodes = kernels[0].forms.count_opcodes(ids) if kernels else Counter[str]()
     return {
         "file": module.source.file,
         "arch": module.arch,

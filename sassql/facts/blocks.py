@@ -43,8 +43,10 @@ class Blocks:
     and the local functions begin; calls to a place without a symbol add theirs.
     ``unresolved`` are instruction numbers of branches whose targets are not all known.
 
-    A block is ``reachable`` unless it is proven that nothing leads to it: padding, and what
-    stands behind an endless loop. A function with an unresolved branch has no such proof.
+    A block is ``reachable`` unless it is proven that nothing leads to it: padding, and the
+    far side of an ``@!PT BRA``. A function with an unresolved branch has no such proof.
+    ``predecessors`` of a reachable block are reachable: dead code that runs into a loop
+    must not look like a second way into it.
     """
 
     start: npt.NDArray[np.int32]
@@ -195,15 +197,16 @@ def blocks(kernel: Kernel) -> Blocks:
     function = _function_of(kernel, starts.tolist())
     calls = _calls(splitter, of, jumps)
     entries = _entries(splitter, of, calls)
+    reachable = _reachable(splitter, of, function, entries, successors)
     return Blocks(
         start=starts,
         end=np.append(starts[1:], splitter.count).astype(np.int32),
         of=of,
         successors=tuple(successors),
-        predecessors=_reversed(successors),
+        predecessors=_predecessors(successors, reachable),
         function=function,
         entries=entries,
-        reachable=_reachable(splitter, of, function, entries, successors),
+        reachable=reachable,
         unresolved=tuple(sorted(splitter.unresolved)),
         calls=calls,
     )
@@ -214,11 +217,14 @@ def _block_of(starts: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32
     return np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
 
 
-def _reversed(successors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+def _predecessors(
+    successors: Sequence[Sequence[int]], reachable: Sequence[bool]
+) -> tuple[tuple[int, ...], ...]:
     found: list[list[int]] = [[] for _ in successors]
     for block, following in enumerate(successors):
         for target in following:
-            found[target].append(block)
+            if reachable[block] or not reachable[target]:
+                found[target].append(block)
     return tuple(map(tuple, found))
 
 
@@ -240,7 +246,7 @@ def _jumping_calls(splitter: _Splitter, starts: npt.NDArray[np.int32]) -> frozen
     successors = _edges(splitter, starts, of, frozenset())
     function = _function_of(splitter.kernel, starts.tolist())
     returns = [int(of[i]) for i, flow in splitter.flows.items() if flow.kind is FlowKind.RETURN]
-    returning = reached(returns, _reversed(successors)) if returns else [False] * len(starts)
+    returning = reached(returns, _predecessors(successors, [True] * len(starts)))
     return frozenset(
         index
         for index, target in doubtful.items()

@@ -94,7 +94,7 @@ def reverse_postorder(roots: Sequence[int], successors: Sequence[Sequence[int]])
     """Blocks so that each comes before its successors, back edges aside."""
     seen = [False] * len(successors)
     finished: list[int] = []
-    for root in reversed(roots):
+    for root in roots:
         if seen[root]:
             continue
         seen[root] = True

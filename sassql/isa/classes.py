@@ -72,7 +72,7 @@ class Reading:
 def as_single(value: float) -> float:
     """``value`` rounded to what a 32-bit register can hold; listings print more digits."""
     try:
-        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return value
     return rounded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -37,8 +38,8 @@ class Forms(Protocol):
 
     def __getitem__(self, row: int, /) -> Form: ...
 
-    def opcodes(self, rows: npt.NDArray[np.int32]) -> list[str]:
-        """The opcode of each row; nothing else of the rows is looked at."""
+    def count_opcodes(self, rows: npt.NDArray[np.int32]) -> Counter[str]:
+        """How often each opcode stands among ``rows``."""
         ...
 
 

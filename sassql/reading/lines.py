@@ -7,16 +7,14 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-from elftools.common.exceptions import ELFError
-from elftools.common.utils import struct_parse
-from elftools.construct import ConstructError
-from elftools.dwarf.lineprogram import LineProgram
-from elftools.dwarf.structs import DWARFStructs
+from typing import TYPE_CHECKING
 
 from sassql.errors import InputError
 from sassql.model.kernel import SourceLine
 from sassql.reading.sections import Image, Section
+
+if TYPE_CHECKING:
+    from elftools.dwarf.lineprogram import LineProgram
 
 _LINES = ".debug_line"
 _ENTRY = struct.Struct("<QQq")
@@ -75,6 +73,9 @@ def _relocate(content: bytearray, image: Image, relocations: Section, entry: str
 
 
 def _parse(content: bytes, sections: Sequence[str]) -> dict[str, list[tuple[int, SourceLine | None]]]:
+    from elftools.common.exceptions import ELFError  # noqa: PLC0415  (most calls ask for no line)
+    from elftools.construct import ConstructError  # noqa: PLC0415
+
     found: dict[str, list[tuple[int, SourceLine | None]]] = {}
     try:
         for program in _programs(content):
@@ -97,6 +98,10 @@ def _parse(content: bytes, sections: Sequence[str]) -> dict[str, list[tuple[int,
 
 
 def _programs(content: bytes) -> Iterator[LineProgram]:
+    from elftools.common.utils import struct_parse  # noqa: PLC0415  (as above)
+    from elftools.dwarf.lineprogram import LineProgram  # noqa: PLC0415
+    from elftools.dwarf.structs import DWARFStructs  # noqa: PLC0415
+
     stream = io.BytesIO(content)
     structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
     offset = 0

@@ -14,21 +14,19 @@ either starts an empty table.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from sassql.reading import tools
-from sassql.resources import folder
+from sassql.reading.shapes import grammar_digest
 
 FORMAT = 1
 """Raised when the same words are to give other rows."""
@@ -90,7 +88,7 @@ def build(
     keys: UInt,
     low: UInt,
     high: UInt,
-    distances: Sequence[int],
+    distances: Int64,
     texts: Sequence[str],
     shapes: Sequence[str],
     problems: Sequence[str],
@@ -106,7 +104,7 @@ def build(
         keys=keys[order],
         low=low[order],
         high=high[order],
-        distances=np.asarray(distances, np.int64)[order],
+        distances=distances[order],
         shapes=shape_ids[order],
         offsets=offsets,
         texts=np.frombuffer(b"".join(encoded), np.uint8),
@@ -126,17 +124,11 @@ def merge(segments: Sequence[Segment]) -> Segment:
         keys[kept],
         low[kept],
         high[kept],
-        [int(segments[o].distances[r]) for o, r in pairs],
+        np.concatenate([s.distances for s in segments])[kept],
         [segments[o].text(r) for o, r in pairs],
         [segments[o].shape_texts[segments[o].shapes[r]] for o, r in pairs],
         [segments[o].problems.get(r, "") for o, r in pairs],
     )
-
-
-@cache
-def _digest() -> str:
-    grammars = sorted(folder("grammars").glob("*.lark"))
-    return hashlib.sha256(b"".join(p.read_bytes() for p in grammars)).hexdigest()[:8]
 
 
 class Store:
@@ -144,7 +136,7 @@ class Store:
 
     def __init__(self, arch: str) -> None:
         version = tools.find("nvdisasm").version
-        self.path = tools.cache_root() / "words" / f"{FORMAT}-{version}-{_digest()}" / arch
+        self.path = tools.cache_root() / "words" / f"{FORMAT}-{version}-{grammar_digest()}" / arch
 
     def load(self) -> list[Segment]:
         """Every intact segment, oldest first; damaged ones are removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cache
 
@@ -13,6 +14,7 @@ from sassql.model.form import TARGET_HOLE, Form, Guard, RegisterSlot, Shape
 from sassql.model.operands import Access
 from sassql.model.register import Register
 from sassql.reading.templates import HOLE, AddressPart, Template, template_of
+from sassql.reading.tools import cache_root
 from sassql.resources import folder
 
 _NUMBER = re.compile(
@@ -24,13 +26,30 @@ _NUMBER = re.compile(
 @cache
 def grammar(start: str) -> Lark:
     """The listing grammar, LALR(1), for the start rule ``statement`` or ``line``."""
+    try:
+        kept = cache_root() / "grammars"
+        kept.mkdir(parents=True, exist_ok=True)
+        return _open(start, str(kept / f"listing-{start}-{grammar_digest()}"))
+    except OSError:  # a folder that cannot be written: the tables are made anew each time
+        return _open(start, cache=False)
+
+
+def _open(start: str, cache: str | bool) -> Lark:
     return Lark.open(
         str(folder("grammars") / "listing.lark"),
         parser="lalr",
         start=start,
+        cache=cache,
         maybe_placeholders=False,
         propagate_positions=False,
     )
+
+
+@cache
+def grammar_digest() -> str:
+    """Changes when any grammar does; part of the name of everything that is kept of a grammar."""
+    grammars = sorted(folder("grammars").glob("*.lark"))
+    return hashlib.sha256(b"".join(p.read_bytes() for p in grammars)).hexdigest()[:8]
 
 
 def explain(error: UnexpectedInput) -> str:
@@ -69,13 +88,13 @@ class ShapeTable:
 SHAPES = ShapeTable()
 
 
-def number_holes(text: str) -> str:
-    """The text of a statement's shape.
+def number_holes(texts: list[str]) -> list[str]:
+    """The shapes' texts of many statements, in one pass over all.
 
-    >>> number_holes("@P0 IMAD R2, R4.reuse, 0x10, R3")
-    '@P# IMAD R#, R#, #, R#'
+    >>> number_holes(["@P0 IMAD R2, R4.reuse, 0x10, R3", "EXIT"])
+    ['@P# IMAD R#, R#, #, R#', 'EXIT']
     """
-    return _NUMBER.sub(HOLE, strip_reuse(text)[0])
+    return _NUMBER.sub(HOLE, "\n".join(texts).replace(".reuse", "")).split("\n") if texts else []
 
 
 def strip_reuse(text: str) -> tuple[str, tuple[int, ...]]:

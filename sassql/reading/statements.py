@@ -19,7 +19,7 @@ def _target_line() -> re.Pattern[str]:
     return re.compile(rf"(?:@!?U?P[0-9T]\S* )?((?:{names})(?:\.\w+)*)(?= |$)")
 
 
-def _names_place(text: str) -> str:
+def names_place(text: str) -> str:
     """``relative`` or ``absolute`` for a statement whose last operand is a place in code, else empty."""
     head = _target_line().match(text)
     if head is None:
@@ -41,7 +41,7 @@ def split_label(text: str) -> tuple[str, str]:
     >>> split_label("@P0 BRA `(.L_x_3)")
     ('@P0 BRA `(@)', '.L_x_3')
     """
-    if "`(" not in text or not _names_place(text):
+    if "`(" not in text or not names_place(text):
         return text, ""
     found = _LABEL.search(text)
     if found is None:
@@ -55,7 +55,7 @@ def split_number(text: str) -> tuple[str, int | None, str]:
     >>> split_number("@P0 BRA P3, 0x1930")
     ('@P0 BRA P3, `(@)', 6448, 'relative')
     """
-    kind = _names_place(text)
+    kind = names_place(text)
     found = _LAST_NUMBER.search(text) if kind else None
     if found is None:
         return text, None, ""

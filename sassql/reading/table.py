@@ -9,8 +9,9 @@ see `segments`; nothing of them is read before somebody looks.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -34,16 +35,27 @@ _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
 _MIX_HIGH = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decoded:
-    """One word as text: ``distance`` from the instruction to the place it names, or ``NO_TARGET``."""
+    """Words as text, in order, and by position what differs from the rule.
 
-    text: str
-    distance: int = NO_TARGET
-    problem: str = ""
+    ``distances`` lead from an instruction to the place it names, for those that name one;
+    ``problems`` say why a word is no instruction.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    distances: dict[int, int] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+
+    def extend(self, other: Decoded) -> None:
+        """Append the words of another batch."""
+        start = len(self.texts)
+        self.texts += other.texts
+        self.distances |= {start + i: d for i, d in other.distances.items()}
+        self.problems |= {start + i: p for i, p in other.problems.items()}
 
 
-Decoder = Callable[[UInt, UInt], list[Decoded]]
+Decoder = Callable[[UInt, UInt], Decoded]
 """Turns distinct words (low and high halves, scheduling bits as found) into text."""
 
 LOOSE = 1 << 30
@@ -96,16 +108,17 @@ class WordTable:
         number = bisect_right(self._bases, row) - 1
         return self._segments[number], row - self._bases[number]
 
-    def opcodes(self, rows: npt.NDArray[np.int32]) -> list[str]:
-        """The opcode of each row, from its shape's text: nothing is parsed."""
-        names: list[str] = []
-        for row in rows.tolist():
-            if row >= LOOSE:
-                names.append(opcode_of(self._loose[row - LOOSE][0]))
-            else:
-                segment, place = self._at(row)
-                names.append(opcode_of(segment.shape_texts[segment.shapes[place]]))
-        return names
+    def count_opcodes(self, rows: npt.NDArray[np.int32]) -> Counter[str]:
+        """How often each opcode stands among ``rows``; no row is looked at one by one but those from text."""
+        found: Counter[str] = Counter()
+        for base, segment in zip(self._bases, self._segments, strict=True):
+            mine = rows[(rows >= base) & (rows < base + len(segment))] - base
+            counts = np.bincount(segment.shapes[mine], minlength=len(segment.shape_texts))
+            for shape in np.flatnonzero(counts).tolist():
+                found[opcode_of(segment.shape_texts[shape])] += int(counts[shape])
+        for row in rows[rows >= LOOSE].tolist():
+            found[opcode_of(self._loose[row - LOOSE][0])] += 1
+        return found
 
     def problems(self, rows: npt.NDArray[np.int32]) -> dict[int, str]:
         """The rows among ``rows`` that did not decode: no instruction, or text that the grammar refuses."""
@@ -181,12 +194,15 @@ class WordTable:
             rows[missing] = np.where(found < 0, -1, found + base)
         return rows
 
-    def _learn(self, keys: UInt, low: UInt, high: UInt, decoded: list[Decoded]) -> None:
-        shapes = [number_holes(one.text) for one in decoded]
-        problems = [one.problem or SHAPES.shape(s).problem for one, s in zip(decoded, shapes, strict=True)]
-        segment = segments.build(
-            keys, low, high, [d.distance for d in decoded], [d.text for d in decoded], shapes, problems
-        )
+    def _learn(self, keys: UInt, low: UInt, high: UInt, decoded: Decoded) -> None:
+        shapes = number_holes(decoded.texts)
+        refused = {text: SHAPES.shape(text).problem for text in dict.fromkeys(shapes)}
+        problems = [refused[text] for text in shapes] if any(refused.values()) else [""] * len(shapes)
+        for place, problem in decoded.problems.items():
+            problems[place] = problem
+        distances = np.full(len(keys), NO_TARGET, np.int64)
+        distances[list(decoded.distances)] = list(decoded.distances.values())
+        segment = segments.build(keys, low, high, distances, decoded.texts, shapes, problems)
         self._append(segment)
         if self._store is not None:
             self._store.add(segment)
