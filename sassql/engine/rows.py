@@ -25,10 +25,15 @@ def rows(plan: MotifPlan, kernel: Kernel, derivations: Iterable[Bindings], doubt
     """
     grouped = frozenset(label for run in plan.runs for label in run.labels)
     found: dict[Key, list[tuple[Bindings, bool]]] = {}
+    seen = set[str]()
     for bindings in _smallest(derivations):
+        identity = bindings.identity()
+        if identity in seen:
+            continue
         scope = Scope(bindings, kernel, grouped, plan.aliases)
         truths = [truth(where.condition, scope) for where in plan.conditions]
         if False not in truths:
+            seen.add(identity)
             found.setdefault(key_of(plan, bindings), []).append((bindings, None in truths))
     made = []
     for key, derived in found.items():

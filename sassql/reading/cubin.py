@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,17 +52,9 @@ def read_modules(
     A cubin that cannot be read is its error in place of a module.
     """
     parsed: list[_Parsed | SassqlError] = [_parse(data, source) for data, source in batch]
-    failed = _learn([p for p in parsed if isinstance(p, _Parsed)], jobs)
+    fresh = _learn([p for p in parsed if isinstance(p, _Parsed)], jobs)
     for one in parsed:
-        if isinstance(one, SassqlError):
-            yield one
-        elif one.cubin.arch in failed:
-            error = failed[one.cubin.arch]
-            yield type(error)(
-                error.message, place=Place(one.source.file, entry=one.source.entry), hint=error.hint
-            )
-        else:
-            yield _module(one, jobs)
+        yield one if isinstance(one, SassqlError) else _module(one, jobs, fresh[one.cubin.arch])
 
 
 def _parse(data: bytes, source: Source) -> _Parsed | SassqlError:
@@ -77,28 +70,33 @@ def _parse(data: bytes, source: Source) -> _Parsed | SassqlError:
     )
 
 
-def _learn(parsed: list[_Parsed], jobs: int) -> dict[str, SassqlError]:
-    """Decode the unknown words of a whole batch at once; errors by architecture."""
-    failed: dict[str, SassqlError] = {}
-    for arch in dict.fromkeys(p.cubin.arch for p in parsed):
+def _learn(parsed: list[_Parsed], jobs: int) -> dict[str, set[int]]:
+    """Decode the unknown words of a whole batch at once; the rows that this added, by architecture.
+
+    Where that fails, each cubin is decoded alone, so that one damaged entry loses nothing but itself.
+    """
+    fresh: dict[str, set[int]] = {p.cubin.arch: set() for p in parsed}
+    for arch, added in fresh.items():
         mine = [p for p in parsed if p.cubin.arch == arch]
         if len(mine) < 2:
             continue
         low, high = (np.concatenate([getattr(p, half) for p in mine]) for half in ("low", "high"))
-        try:
-            table(arch).rows_of_words(low, high, decoder(arch, jobs=jobs))
-        except SassqlError as error:
-            failed[arch] = error
-    return failed
+        with contextlib.suppress(SassqlError):
+            rows, distinct, new = table(arch).rows_of_words(low, high, decoder(arch, jobs=jobs))
+            added.update(np.unique(rows)[distinct - new :].tolist())  # new rows have the highest numbers
+    return fresh
 
 
-def _module(parsed: _Parsed, jobs: int) -> tuple[Module, list[Problem]] | SassqlError:
+def _module(parsed: _Parsed, jobs: int, fresh: set[int]) -> tuple[Module, list[Problem]] | SassqlError:
+    """One cubin's module. Rows in ``fresh`` are new with the first module that has them, which takes them."""
     cubin, source = parsed.cubin, parsed.source
     words = table(cubin.arch)
     try:
         rows, distinct, new = words.rows_of_words(parsed.low, parsed.high, decoder(cubin.arch, jobs=jobs))
     except SassqlError as error:
         return error.at(file=source.file, entry=source.entry)
+    claimed = fresh.intersection(np.unique(rows).tolist())
+    fresh -= claimed
     control = control_bits(parsed.high)
     kernels: list[Kernel] = []
     start = 0
@@ -113,7 +111,7 @@ def _module(parsed: _Parsed, jobs: int) -> tuple[Module, list[Problem]] | Sassql
         layout=cubin.layout,
         producer=cubin.producer,
         distinct_words=distinct,
-        new_words=new,
+        new_words=new + len(claimed),
     )
     return module, _problems(module, words)
 

@@ -20,7 +20,7 @@ from sassql.reading.shapes import explain, grammar
 from sassql.reading.statements import split_label, split_number, tidy
 from sassql.reading.table import WordTable, control_bits, table
 
-_INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)(?:\s*/\* 0x([0-9a-f]{16}) \*/)?\s*$")
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(?=\S)")
 _ENCODING = re.compile(r"^\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)\s+-+")
 _OTHER_SECTION = re.compile(r"^\s*//-+ (\S+)\s+-+")
@@ -71,13 +71,22 @@ class _Reader:
         self.problems: list[Problem] = []
         self._open: _Section | None = None
         self._outside = False
-        self._flags = ""
+        self._known: dict[str, tuple[int, str | int | None, list[str]]] = {}
+        self._table: WordTable | None = None
+
+    @property
+    def _words(self) -> WordTable:
+        if self._table is None or self._table.arch != self.arch:
+            self._table = table(self.arch)
+            self._known.clear()
+        return self._table
 
     def read(self, lines: Iterable[str]) -> None:
         for number, line in enumerate(lines, 1):
             found = _INSTRUCTION.match(line)
             if found is not None:
-                self._instruction(number, line, found)
+                if not self._outside:
+                    self._instruction(number, line, int(found[1], 16), line[found.end() :])
             elif line.strip():
                 self._other(number, line)
 
@@ -86,47 +95,49 @@ class _Reader:
         self.sections.append(self._open)
         return self._open
 
-    def _instruction(self, number: int, line: str, found: re.Match[str]) -> None:
-        if self._outside:
-            return
-        address = int(found[1], 16)
+    def _instruction(self, number: int, line: str, address: int, statement: str) -> None:
         if (section := self._open) is None:
             section = self._section("", number)
-        self._add(section, number, line, address, found[2])
-        if found[3]:
-            section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[3], 16))
+        statement, _, encoding = statement.partition("/* 0x")
+        self._add(section, number, line, address, statement)
+        if encoding:
+            section.encodings.setdefault(len(section.rows) - 1, []).append(int(encoding[:16], 16))
 
     def _add(self, section: _Section, number: int, line: str, address: int, statement: str) -> None:
-        if not self.arch:
-            message = "the listing does not say its architecture"
-            raise ListingError(
-                message, place=Place(self.file, number), hint="name it with --arch, such as sm_90"
-            )
-        annotated = _BRANCH_TARGETS.search(statement)
-        text = tidy(statement)
-        held: str | int | None
-        plain, label = split_label(text)
-        held = label or None
-        if held is None:
-            plain, held, _ = split_number(text)
-        words = table(self.arch)
-        row = words.row_of_text(plain)
-        if problem := words[row].shape.problem:
-            column = line.find(text[:12]) + words[row].shape.column
+        known = self._known.get(statement)
+        if known is None:
+            known = self._known[statement] = self._read(number, statement)
+        row, held, branches = known
+        if self._words.problems_of_text and (problem := self._words[row].shape.problem):
+            column = line.find(statement[:12]) + self._words[row].shape.column
             place = Place(self.file, number, max(1, column), self.entry)
-            self.problems.append(
-                Problem(f"{problem} in {text!r}", place, "the other lines are read", "listing")
-            )
+            message = f"{problem} in {tidy(statement)!r}"
+            self.problems.append(Problem(message, place, "the other lines are read", "listing"))
         index = len(section.rows)
         section.rows.append(row)
         section.addresses.append(address)
         if held is not None:
             section.places[index] = held
-        if annotated:
-            section.branches[address] = annotated[1].split(",")
-        for name in section.pending:
-            section.labels[name] = address
-        section.pending.clear()
+        if branches:
+            section.branches[address] = branches
+        if section.pending:
+            for name in section.pending:
+                section.labels[name] = address
+            section.pending.clear()
+
+    def _read(self, number: int, statement: str) -> tuple[int, str | int | None, list[str]]:
+        """The row of a statement, the label or the offset that it names, and its branch targets."""
+        if not self.arch:
+            hint = "name it with --arch, such as sm_90"
+            message = "the listing does not say its architecture"
+            raise ListingError(message, place=Place(self.file, number), hint=hint)
+        annotated = _BRANCH_TARGETS.search(statement)
+        held: str | int | None
+        plain, label = split_label(tidy(statement))
+        held = label or None
+        if held is None:
+            plain, held, _ = split_number(plain)
+        return self._words.row_of_text(plain), held, annotated[1].split(",") if annotated else []
 
     def _other(self, number: int, line: str) -> None:
         section = self._open
@@ -155,7 +166,9 @@ class _Reader:
     def _header(self, line: str) -> bool:
         """Lines that say the architecture; a listing may hold several modules."""
         if (found := _TARGET.match(line)) is not None or (found := _CODE_FOR.match(line)) is not None:
-            self.arch, self._open = found[1], None
+            if self.arch != found[1]:
+                self.arch, self._open = found[1], None
+                self._known.clear()
             return True
         if ".headerflags" in line:
             if (flags := _FLAGS.search(line)) is not None and not self.arch:

@@ -131,12 +131,10 @@ def _file(path: Path, options: Options) -> Iterator[Found]:
     size = path.stat().st_size
     if not size:
         raise InputError("the file is empty", hint="build or copy it again")
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        view = memoryview(content)
-        try:
-            yield from _content(view, str(path), options)
-        finally:
-            view.release()
+    with path.open("rb") as file:
+        # never closed by hand: an error on its way up still holds views of it
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    yield from _content(memoryview(content), str(path), options)
 
 
 def _content(view: memoryview, name: str, options: Options) -> Iterator[Found]:

@@ -135,6 +135,11 @@ class WordTable:
             found[mine] = segment.distances[rows[mine] - base]
         return found
 
+    @property
+    def problems_of_text(self) -> bool:
+        """True once any row from text was refused by the grammar."""
+        return bool(self._loose_problems)
+
     def row_of_text(self, text: str, hidden: tuple[Register, ...] = ()) -> int:
         """The row for a statement in text form, with its label operand replaced by the hole."""
         row = self._by_text.get((text, hidden))

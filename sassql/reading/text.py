@@ -53,7 +53,7 @@ def _completed(kernel: Kernel, section: elf.CodeSection, cubin: elf.Cubin) -> Ke
     chosen = words[kernel.addresses // 16]
     rows = table(cubin.arch)
     form_ids = [
-        rows.row_with_word(row, (low, high))
+        rows.row_with_word(rows.row_of_text(kernel.forms[row].text), (low, high))
         for row, (low, high) in zip(kernel.form_ids.tolist(), chosen.tolist(), strict=True)
     ]
     return replace(

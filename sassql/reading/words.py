@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from sassql.errors import ToolFailedError
+from sassql.errors import InputError, ToolFailedError
 from sassql.reading import tools
 from sassql.reading.statements import RELATIVE, names_place, split_number
 from sassql.reading.table import Decoded, Decoder, UInt
@@ -19,13 +19,10 @@ PARALLEL_FROM = 8_000
 WORD_BYTES = 16
 BASE = 1 << 32
 """Address of the first word, so that backward branches never fall below zero."""
+MOST_REFUSED = 16
+"""Words without a meaning in one call up to which they are read around; more, and the code is damaged."""
 
-MOST_ILLEGAL = 16
-"""Undecodable words in one call from which on the code is taken for damaged."""
-
-_DAMAGED = "the code is damaged; build or copy the file again"
-_NOP = np.array([0x7918, 0xFC00000000000], np.uint64)
-"""NOP, the same word on every architecture."""
+_NOP = np.array([0x7918, 0xFC00000000000], np.uint64)  # the same on every architecture
 _STATEMENT = re.compile(r"^ +/\*[0-9a-f]+\*/ +(.*)$", re.MULTILINE)
 _ADDRESS = re.compile(r"at address 0x([0-9a-f]+)")
 
@@ -49,13 +46,11 @@ def decoder(arch: str, *, jobs: int = 2) -> Decoder:
 
 
 def _decode_chunk(words: UInt, arch: str) -> Decoded:
-    try:
-        text = tools.disassemble_words(words.astype("<u8").tobytes(), arch, base=BASE)
-    except ToolFailedError as error:
-        return _isolate(words, arch, error)
-    found = _STATEMENT.findall(text)
+    """Text of every word; words that nvdisasm refuses are problems, and the rest is decoded without them."""
+    printed, refused = _disassembled(words, arch)
+    found = _STATEMENT.findall(printed)
     if len(found) != len(words):
-        return _isolate(words, arch, ToolFailedError(f"{len(found)} of {len(words)} instructions printed"))
+        raise ToolFailedError(f"nvdisasm printed {len(found)} of {len(words)} instructions")
     decoded = Decoded([statement.rstrip(" ;") for statement in found])
     for index, statement in enumerate(decoded.texts):
         if names_place(statement):
@@ -63,23 +58,30 @@ def _decode_chunk(words: UInt, arch: str) -> Decoded:
             decoded.texts[index] = text
             if place is not None and kind == RELATIVE:
                 decoded.distances[index] = place - (BASE + index * WORD_BYTES)
+    for index in refused:
+        low, high = (int(half) for half in words[index])
+        decoded.texts[index] = f"ILLEGAL {low:#x}, {high:#x}"
+        decoded.problems[index] = f"{high:016x}{low:016x} is no instruction of {arch}"
     return decoded
 
 
-def _isolate(words: UInt, arch: str, error: ToolFailedError) -> Decoded:
-    """Decode around the words that nvdisasm refuses: cut at the address it names, else in halves."""
-    if len(words) == 1:
-        low, high = (int(half) for half in words[0])
-        problem = f"{high:016x}{low:016x} is no instruction of {arch}"
-        return Decoded([f"ILLEGAL {low:#x}, {high:#x}"], problems={0: problem})
-    named = _ADDRESS.search(error.message)
-    cut = (int(named[1], 16) - BASE) // WORD_BYTES if named else -1
-    if 0 <= cut < len(words):
-        pieces = [words[:cut], words[cut : cut + 1], words[cut + 1 :]]
-    else:
-        pieces = [words[: len(words) // 2], words[len(words) // 2 :]]
-    whole = Decoded()
-    for piece in pieces:
-        if len(piece):
-            whole.extend(_decode_chunk(piece, arch))
-    return whole
+def _disassembled(words: UInt, arch: str) -> tuple[str, list[int]]:
+    """What nvdisasm prints, with a NOP for each word that it refuses, and the numbers of these words.
+
+    It stops at the first such word and names its address, so each costs one more call.
+    """
+    accepted = words.copy()
+    refused: list[int] = []
+    while True:
+        try:
+            return tools.disassemble_words(accepted.astype("<u8").tobytes(), arch, base=BASE), refused
+        except ToolFailedError as error:
+            named = _ADDRESS.search(error.message)
+            place = (int(named[1], 16) - BASE) // WORD_BYTES if named else -1
+            if not 0 <= place < len(words) or place in refused:
+                raise
+            if len(refused) == MOST_REFUSED:
+                message = f"more than {MOST_REFUSED} words are no instructions of {arch}"
+                raise InputError(message, hint="the code is damaged; build or copy the file again") from None
+            refused.append(place)
+            accepted[place] = _NOP
