@@ -117,7 +117,7 @@ def _bar() -> Progress:
     console = Console(stderr=True)
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a path may have brackets
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from sassql.errors import EXIT_USAGE, SassqlError
+from sassql.errors import EXIT_FOUND, EXIT_USAGE, SassqlError
 
 COMMANDS = {
     "query": "Rows of motifs over files, folders or a corpus.",
@@ -31,6 +31,14 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(import_module(f"sassql.cli.{name}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the sub-command; a reader that has seen enough (``| head``) is no error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_FOUND
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -75,7 +83,4 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         code = 130
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     sys.exit(code if isinstance(code, int) else 0)

@@ -67,8 +67,8 @@ def instruction_lines(kernel: Kernel) -> Iterator[str]:
         "arch": kernel.arch,
         "kernel": kernel.name,
     }
-    head = json.dumps(same, ensure_ascii=False)[:-1]
-    names = {f.name: json.dumps(f.name, ensure_ascii=False) for f in kernel.functions}
+    head = json.dumps(same)[:-1]
+    names = {f.name: json.dumps(f.name) for f in kernel.functions}
     local = [f for f in kernel.functions if not f.entry]
     bits = kernel.control.tolist() if kernel.control is not None else [None] * count
     addresses, targets = kernel.addresses.tolist(), kernel.targets.tolist()
@@ -77,12 +77,12 @@ def instruction_lines(kernel: Kernel) -> Iterator[str]:
         target = targets[index]
         if TARGET_HOLE in body:
             name = kernel.symbols.get(index, "") if target < 0 else f"{target:#x}"
-            body = body.replace(TARGET_HOLE, json.dumps(f"`({name})", ensure_ascii=False)[1:-1])
+            body = body.replace(TARGET_HOLE, json.dumps(f"`({name})")[1:-1])
         control = bits[index]
         if control not in controls:
             controls[control] = _control(control)
         function = kernel.function_at(addresses[index]) if local else kernel.name
-        name = names.get(function) or json.dumps(function, ensure_ascii=False)
+        name = names.get(function) or json.dumps(function)
         place = f'"{target:#x}"' if target >= 0 else "null"
         found = tags.get(index)
         yield (
@@ -102,7 +102,7 @@ def _shared(form: Form) -> str:
         "defs": sorted(map(str, form.defs)),
         "uses": sorted(map(str, form.uses)),
     }
-    return json.dumps(fields, ensure_ascii=False)[1:-1]
+    return json.dumps(fields)[1:-1]
 
 
 def _control(bits: int | None) -> str:

@@ -28,6 +28,12 @@ _STYLES = {
 _TAGGED = "dim"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a closed pipe to the command line: rich would end the process with 1."""
+        raise BrokenPipeError
+
+
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -69,7 +75,7 @@ def show(
     reading = Reading(paths, arch, kernel_glob)
     kernels = (kernel for module in reading.modules() for kernel in reading.kernels(module))
     if format == "table":
-        console = Console(highlight=False, soft_wrap=True)
+        console = _Console(highlight=False, soft_wrap=True)
         count = 0
         for kernel in kernels:
             count += len(kernel.form_ids)

@@ -52,7 +52,8 @@ def load(source: str | Path | bytes, *, arch: str | Sequence[str] | None = None)
 def _architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
     if arch is None:
         return ()
-    return tuple(arch.split(",")) if isinstance(arch, str) else tuple(arch)
+    names = arch.split(",") if isinstance(arch, str) else arch
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _raise_first(program: Program) -> None:

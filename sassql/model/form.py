@@ -8,7 +8,7 @@ numbers; an instruction adds the address and the control bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sassql.model.operands import Operand
 from sassql.model.register import Register, register
@@ -117,7 +117,10 @@ class Form:
     @property
     def operands(self) -> tuple[Operand, ...]:
         if self._operands is None:
-            self._operands = tuple(build(self.numbers) for build in self.shape.builders)
+            built = [build(self.numbers) for build in self.shape.builders]
+            for place in self.reuse:
+                built[place] = replace(built[place], reuse=True)
+            self._operands = tuple(built)
         return self._operands
 
     @property

@@ -11,17 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from lark.exceptions import UnexpectedInput
 
 from sassql.errors import InputError, ListingError, Place, Problem
 from sassql.model.kernel import Function, Kernel, Resources, Source
 from sassql.model.program import Module
-from sassql.reading.shapes import explain, grammar
+from sassql.reading.shapes import refusal
 from sassql.reading.statements import split_label, split_number, tidy
 from sassql.reading.table import WordTable, control_bits, table
 
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(?=\S)")
-_ENCODING = re.compile(r"^\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
+_ENCODING = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)\s+-+")
 _OTHER_SECTION = re.compile(r"^\s*//-+ (\S+)\s+-+")
 _FUNCTION = re.compile(r"^\s*Function : (\S+)")
@@ -67,6 +66,7 @@ class _Section:
 class _Reader:
     def __init__(self, file: str, entry: str, arch: str) -> None:
         self.file, self.entry, self.arch = file, entry, arch
+        self._exact = False
         self.sections: list[_Section] = []
         self.problems: list[Problem] = []
         self._open: _Section | None = None
@@ -98,21 +98,21 @@ class _Reader:
     def _instruction(self, number: int, line: str, address: int, statement: str) -> None:
         if (section := self._open) is None:
             section = self._section("", number)
-        statement, _, encoding = statement.partition("/* 0x")
+        statement, mark, encoding = statement.partition("/* 0x")
         self._add(section, number, line, address, statement)
-        if encoding:
-            section.encodings.setdefault(len(section.rows) - 1, []).append(int(encoding[:16], 16))
+        if (found := _ENCODING.match(mark + encoding)) is not None:
+            section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[1], 16))
+        elif mark:
+            self._problem("an encoding has 16 hexadecimal digits", number, line.find(mark) + 1)
 
     def _add(self, section: _Section, number: int, line: str, address: int, statement: str) -> None:
         known = self._known.get(statement)
         if known is None:
             known = self._known[statement] = self._read(number, statement)
         row, held, branches = known
-        if self._words.problems_of_text and (problem := self._words[row].shape.problem):
-            column = line.find(statement[:12]) + self._words[row].shape.column
-            place = Place(self.file, number, max(1, column), self.entry)
-            message = f"{problem} in {tidy(statement)!r}"
-            self.problems.append(Problem(message, place, "the other lines are read", "listing"))
+        if self._words.problems_of_text and self._words[row].shape.problem:
+            reason, column = refusal("statement", statement)
+            self._problem(f"{reason} in {tidy(statement)!r}", number, line.find(statement) + column)
         index = len(section.rows)
         section.rows.append(row)
         section.addresses.append(address)
@@ -166,15 +166,28 @@ class _Reader:
     def _header(self, line: str) -> bool:
         """Lines that say the architecture; a listing may hold several modules."""
         if (found := _TARGET.match(line)) is not None or (found := _CODE_FOR.match(line)) is not None:
-            if self.arch != found[1]:
-                self.arch, self._open = found[1], None
-                self._known.clear()
+            self._exact = True
+            self._module(found[1])
             return True
         if ".headerflags" in line:
-            if (flags := _FLAGS.search(line)) is not None and not self.arch:
-                self.arch = f"sm_{flags[1]}" + ("a" if "EF_CUDA_ACCELERATORS" in line else "")
+            flags = _FLAGS.search(line)
+            # .target says more; where they disagree, another module has begun
+            if flags is not None and not (self._exact and flags[1] == re.sub(r"\D", "", self.arch)):
+                self._exact = False
+                self._module(f"sm_{flags[1]}{'a' if 'EF_CUDA_ACCELERATORS' in line else ''}")
             return True
         return False
+
+    def _module(self, arch: str) -> None:
+        """What follows is code of ``arch``; a function that was just named belongs to it."""
+        if arch == self.arch:
+            return
+        self.arch = arch
+        self._known.clear()
+        if self._open is not None and not self._open.rows:
+            self._open.arch = arch
+        else:
+            self._open = None
 
     def _directive(self, section: _Section, line: str) -> bool:
         if (found := _ENTRY.match(line)) is not None:
@@ -190,12 +203,13 @@ class _Reader:
 
     def _odd(self, number: int, line: str) -> None:
         """A line of no known kind: fine if the grammar takes it, else a located problem."""
-        try:
-            grammar("line").parse(line.strip())
-        except UnexpectedInput as error:
-            place = Place(self.file, number, max(1, getattr(error, "column", 1)), self.entry)
-            message = f"{explain(error)}: this is no line of a listing"
-            self.problems.append(Problem(message, place, "the other lines are read", "listing"))
+        reason, column = refusal("line", line)
+        if reason:
+            self._problem(f"{reason}: this is no line of a listing", number, column)
+
+    def _problem(self, message: str, number: int, column: int) -> None:
+        place = Place(self.file, number, column, self.entry)
+        self.problems.append(Problem(message, place, "the other lines are read", "listing"))
 
 
 def read_listing(
@@ -237,10 +251,12 @@ def _kernel(section: _Section, source: Source) -> Kernel:
     symbols: dict[int, str] = {}
     for index, held in section.places.items():
         found = held if isinstance(held, int) else section.labels.get(held)
-        if found is None or not 0 <= found <= end:
+        if found is None:
             symbols[index] = str(held)
-        else:
+        elif 0 <= found < end:
             targets[index] = found
+        else:
+            symbols[index] = f"{found:#x}"
     name = section.name or next(iter(section.entries), "") or "kernel"
     words = table(section.arch)
     return Kernel(

@@ -128,8 +128,10 @@ def _is_cubin(path: Path) -> bool:
 
 
 def _file(path: Path, options: Options) -> Iterator[Found]:
-    size = path.stat().st_size
-    if not size:
+    if not path.is_file():  # a pipe
+        yield from _content(memoryview(path.read_bytes()), str(path), options)
+        return
+    if not path.stat().st_size:
         raise InputError("the file is empty", hint="build or copy it again")
     with path.open("rb") as file:
         # never closed by hand: an error on its way up still holds views of it
@@ -150,7 +152,7 @@ def _content(view: memoryview, name: str, options: Options) -> Iterator[Found]:
         yield from _compiled("cuda", bytes(view).decode("utf-8", "replace"), name, options)
     elif suffix == ".ptx" or _is_ptx(head):
         yield from _compiled("ptx", bytes(view).decode("utf-8", "replace"), name, options)
-    elif b"\0" not in head and looks_like_listing(head.decode("utf-8", "replace")):
+    elif b"\0" not in head and (suffix == ".sass" or looks_like_listing(head.decode("utf-8", "replace"))):
         yield from _listing(bytes(view).decode("utf-8", "replace"), name, options)
     else:
         raise InputError(

@@ -32,7 +32,7 @@ FORMAT = 1
 """Raised when the same words are to give other rows."""
 MANY = 12
 """Segments from which they are merged."""
-_ARRAYS = ("keys", "low", "high", "distances", "shapes", "offsets", "texts")
+_ARRAYS = ("keys", "low", "high", "distances", "shapes", "starts", "lengths", "texts")
 
 UInt = npt.NDArray[np.uint64]
 Int64 = npt.NDArray[np.int64]
@@ -44,7 +44,8 @@ class Segment:
 
     ``low`` and ``high`` are the words without scheduling bits; ``distances`` lead from an
     instruction to the place it names; ``shapes`` are numbers into ``shape_texts``; row ``i`` has
-    the text ``texts[offsets[i]:offsets[i + 1]]``. ``problems`` has the rows that did not decode.
+    ``lengths[i]`` bytes of ``texts`` from ``starts[i]`` on, in any order, so that segments merge
+    without moving text. ``problems`` has the rows that did not decode.
     """
 
     keys: UInt
@@ -52,7 +53,8 @@ class Segment:
     high: UInt
     distances: Int64
     shapes: npt.NDArray[np.int32]
-    offsets: Int64
+    starts: Int64
+    lengths: npt.NDArray[np.uint16]
     texts: npt.NDArray[np.uint8]
     shape_texts: tuple[str, ...]
     problems: dict[int, str] = field(default_factory=dict)
@@ -61,7 +63,8 @@ class Segment:
         return len(self.keys)
 
     def text(self, row: int) -> str:
-        return self.texts[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+        start = int(self.starts[row])
+        return self.texts[start : start + int(self.lengths[row])].tobytes().decode()
 
     def find(self, keys: UInt, low: UInt, high: UInt) -> Int64:
         """Rows of the given words, -1 for those that the segment does not have."""
@@ -94,19 +97,21 @@ def build(
     problems: Sequence[str],
 ) -> Segment:
     """A segment of words in any order; ``problems`` has an empty string for a word that decoded."""
-    order = np.argsort(keys, kind="stable")
     numbers: dict[str, int] = {}
     shape_ids = np.asarray([numbers.setdefault(s, len(numbers)) for s in shapes], np.int32)
-    encoded = [texts[i].encode() for i in order.tolist()]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(t) for t in encoded], out=offsets[1:])
+    encoded = [text.encode() for text in texts]
+    lengths = np.asarray([len(text) for text in encoded], np.uint16)
+    starts = np.zeros(len(encoded), np.int64)
+    np.cumsum(lengths[:-1], out=starts[1:])
+    order = np.argsort(keys, kind="stable")
     return Segment(
         keys=keys[order],
         low=low[order],
         high=high[order],
         distances=distances[order],
         shapes=shape_ids[order],
-        offsets=offsets,
+        starts=starts[order],
+        lengths=lengths[order],
         texts=np.frombuffer(b"".join(encoded), np.uint8),
         shape_texts=tuple(numbers),
         problems={row: problems[i] for row, i in enumerate(order.tolist()) if problems[i]},
@@ -114,21 +119,43 @@ def build(
 
 
 def merge(segments: Sequence[Segment]) -> Segment:
-    """One segment with every word of several, each once."""
-    keys, low, high = (np.concatenate([getattr(s, n) for s in segments]) for n in ("keys", "low", "high"))
-    owner = np.repeat(np.arange(len(segments)), [len(s) for s in segments])
-    row = np.concatenate([np.arange(len(s)) for s in segments])
-    _, kept = np.unique(np.stack([high, low], axis=1), axis=0, return_index=True)
-    pairs = list(zip(owner[kept].tolist(), row[kept].tolist(), strict=True))
-    return build(
-        keys[kept],
-        low[kept],
-        high[kept],
-        np.concatenate([s.distances for s in segments])[kept],
-        [segments[o].text(r) for o, r in pairs],
-        [segments[o].shape_texts[segments[o].shapes[r]] for o, r in pairs],
-        [segments[o].problems.get(r, "") for o, r in pairs],
+    """One segment with every word of several, each once; texts of words met twice stay as dead bytes."""
+    numbers: dict[str, int] = {}
+    shapes, starts, moved = [], [], 0
+    for segment in segments:
+        own = [numbers.setdefault(text, len(numbers)) for text in segment.shape_texts]
+        shapes.append(np.asarray(own, np.int32)[segment.shapes])
+        starts.append(segment.starts + moved)
+        moved += len(segment.texts)
+    whole = {n: np.concatenate([getattr(s, n) for s in segments]) for n in ("keys", "low", "high")}
+    order = np.lexsort((whole["high"], whole["low"], whole["keys"]))
+    same = np.ones(len(order), bool)
+    same[:1] = False
+    for name in ("keys", "low", "high"):
+        same[1:] &= whole[name][order[1:]] == whole[name][order[:-1]]
+    kept = order[~same]
+    first_rows = np.cumsum([0, *(len(s) for s in segments)])
+    refused = {
+        int(first_rows[i]) + row: text for i, s in enumerate(segments) for row, text in s.problems.items()
+    }
+    return Segment(
+        **{name: column[kept] for name, column in whole.items()},
+        distances=np.concatenate([s.distances for s in segments])[kept],
+        shapes=np.concatenate(shapes)[kept],
+        starts=np.concatenate(starts)[kept],
+        lengths=np.concatenate([s.lengths for s in segments])[kept],
+        texts=np.concatenate([s.texts for s in segments]),
+        shape_texts=tuple(numbers),
+        problems={
+            place: refused[row]
+            for place in _places(kept, list(refused))
+            if (row := int(kept[place])) in refused
+        },
     )
+
+
+def _places(kept: Int64, rows: list[int]) -> list[int]:
+    return np.flatnonzero(np.isin(kept, rows)).tolist() if rows else []
 
 
 class Store:

@@ -62,6 +62,16 @@ def explain(error: UnexpectedInput) -> str:
     return "unexpected end of the line"
 
 
+def refusal(start: str, text: str) -> tuple[str, int]:
+    """Why the grammar refuses a statement or a line, and the column from 1; no reason where it takes it."""
+    try:
+        grammar(start).parse(text)
+    except UnexpectedInput as error:
+        at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+        return explain(error), len(text.rstrip()) + 1 if at_end else max(1, error.column)
+    return "", 1
+
+
 class ShapeTable:
     """Shapes by text, shared by every architecture of a process."""
 

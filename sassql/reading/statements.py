@@ -10,6 +10,7 @@ from sassql.model.form import TARGET_HOLE
 
 RELATIVE, ABSOLUTE = "relative", "absolute"
 _LABEL = re.compile(r"`\(([^`]*)\)")
+_SCHEDULE = re.compile(r"\s+[&?][a-zA-Z0-9_].*")  # what nvdisasm 12.8 adds for sm_120
 _LAST_NUMBER = re.compile(r"(?:(?<=, )|(?<= ))(-?0x[0-9a-f]+)(?=\s*$)")
 
 
@@ -29,9 +30,11 @@ def names_place(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """A statement without terminator, annotation and trailing blanks; nvdisasm's own spelling otherwise."""
+    """A statement without terminator, annotations and trailing blanks; nvdisasm's own spelling otherwise."""
     if "(*" in text:
         text = text[: text.index("(*")]
+    if "&" in text or "?" in text:
+        text = _SCHEDULE.sub("", text)
     return text.rstrip().removesuffix(";").rstrip()
 
 

@@ -224,7 +224,7 @@ def _immediate(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
 
 
 def _signed(t: Template, numbers: tuple[str, ...]) -> list[int]:
-    return [-int(numbers[p], 0) if negative else int(numbers[p], 0) for p, negative in t.offsets]
+    return [int(-_number(numbers[p]) if negative else _number(numbers[p])) for p, negative in t.offsets]
 
 
 def _address(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
@@ -253,7 +253,7 @@ def _address(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
 
 def _set(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
     own = numbers[t.first : t.first + t.shape.count(HOLE)]
-    return SetOperand(values=tuple(int(n) for n in own), **t.common(text))  # type: ignore[arg-type]
+    return SetOperand(values=tuple(int(_number(n)) for n in own), **t.common(text))  # type: ignore[arg-type]
 
 
 def _label(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:

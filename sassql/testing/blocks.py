@@ -12,6 +12,8 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from sassql.corpus.build import states
+from sassql.corpus.manifest import MANIFEST, load_manifest
 from sassql.engine.expressions import ColumnScope, evaluate, truth
 from sassql.engine.pattern import Pattern
 from sassql.errors import InputError, Place, Problem, SassqlError
@@ -124,10 +126,20 @@ def _plain_name(kernel: Kernel) -> str:
 def _read(path: Path, arch: str) -> tuple[Kernel, ...]:
     """The kernels of a file; a source is compiled once per architecture and process."""
     wanted = arch or (DEFAULT_ARCH if path.suffix in (".cu", ".ptx") else "")
-    program = collect(str(path), read(path, Options((wanted,) if wanted else ())))
+    built = _built(path.parent, wanted).get(path.name, path)
+    program = collect(str(path), read(built, Options((wanted,) if wanted else ())))
     for problem in program.problems:
         raise InputError(problem.message, place=problem.place, hint=problem.hint)
     return program.kernels
+
+
+@cache
+def _built(corpus: Path, arch: str) -> dict[str, Path]:
+    """Cubins that `sassql corpus build` made of a corpus, where they match their sources; by source."""
+    if not arch or not (corpus / MANIFEST).is_file():
+        return {}
+    found = states(load_manifest(corpus), [arch])
+    return {state.source.file: state.path for state in found if state.state == "current"}
 
 
 def _uncovered(pattern: Pattern, test: Test, kernels: Iterable[Kernel]) -> Iterator[str]:
