@@ -17,12 +17,10 @@ from sassql.model.operands import ConstantOperand, ImmediateOperand, Operand, Re
 Unit = int | tuple[str | int | float, ...]
 Units = tuple[Unit, ...]
 
-GUARD = -1
-"""Stands for the guard where an operand index is asked for."""
-
 
 class _Ssa(Protocol):
     def use(self, index: int, operand: int, unit: int = 0) -> int | None: ...
+    def guard(self, index: int) -> int | None: ...
     def definition(self, index: int, operand: int, unit: int = 0) -> int | None: ...
 
 
@@ -56,7 +54,7 @@ class Values:
 
     def guard(self, index: int) -> Units | None:
         """The predicate that guards instruction ``index``."""
-        value = self._ssa.use(index, GUARD)
+        value = self._ssa.guard(index)
         return None if value is None else (self._copies.root(value),)
 
     def integer(self, index: int, place: int) -> int | None:

@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
-from sassql.facts import blocks, cfg, tags
+from sassql.facts import (
+    accesses,
+    blocks,
+    cfg,
+    clobbers,
+    constants,
+    copies,
+    dataflow,
+    dominators,
+    liveness,
+    loops,
+    ssa,
+)
 
-__all__ = ["blocks", "cfg", "tags"]
+__all__ = [
+    "accesses",
+    "blocks",
+    "cfg",
+    "clobbers",
+    "constants",
+    "copies",
+    "dataflow",
+    "dominators",
+    "liveness",
+    "loops",
+    "ssa",
+]

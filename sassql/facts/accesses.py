@@ -134,7 +134,11 @@ def access_of(form: Form) -> Access:
 
 
 def make_access(
-    uses: tuple[int, ...], use_keys: tuple[Key, ...], defs: tuple[int, ...], def_keys: tuple[Key, ...], guarded: bool
+    uses: tuple[int, ...],
+    use_keys: tuple[Key, ...],
+    defs: tuple[int, ...],
+    def_keys: tuple[Key, ...],
+    guarded: bool,
 ) -> Access:
     """An access with its masks."""
     return Access(uses, use_keys, defs, def_keys, guarded, mask_of(uses), mask_of(defs))

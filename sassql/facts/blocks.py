@@ -63,6 +63,10 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.start)
 
+    def function_of(self, index: int) -> int:
+        """The function that instruction ``index`` lies in, numbered as in ``function``."""
+        return self.function[int(self.of[index])]
+
     @property
     def roots(self) -> tuple[int, ...]:
         """Blocks where control comes from outside, or from nowhere known: entries first.
@@ -125,7 +129,7 @@ class _Splitter:
         for index, flow in self.flows.items():
             match flow.kind:
                 case FlowKind.BRANCH | FlowKind.CALL | FlowKind.UNKNOWN:
-                    found = self.place.get(int(self.kernel.targets[index]))
+                    found = None if flow.computed else self.place.get(int(self.kernel.targets[index]))
                     self.targets[index] = () if found is None else (found,)
                     if flow.kind is FlowKind.UNKNOWN or (found is None and flow.kind is FlowKind.BRANCH):
                         self.unresolved.append(index)

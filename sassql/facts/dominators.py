@@ -131,7 +131,9 @@ def _preorder(
     return order, tuple(first), tuple(f + s - 1 for f, s in zip(first, size, strict=True))
 
 
-def frontiers(tree: Dominators, roots: Sequence[int], predecessors: Sequence[Sequence[int]]) -> list[set[int]]:
+def frontiers(
+    tree: Dominators, roots: Sequence[int], predecessors: Sequence[Sequence[int]]
+) -> list[set[int]]:
     """The dominance frontier of each block; a root that is branched to counts as a join.
 
     ``roots`` have one more way in than their predecessors say: from outside.
@@ -142,7 +144,8 @@ def frontiers(tree: Dominators, roots: Sequence[int], predecessors: Sequence[Seq
         if len(before) + (block in outside) < 2:
             continue
         stop = tree.immediate[block]
-        for runner in before:
+        for start in before:
+            runner = start
             while runner not in (stop, NO_BLOCK):
                 found[runner].add(block)
                 runner = tree.immediate[runner]

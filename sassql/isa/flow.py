@@ -29,15 +29,20 @@ class FlowKind(Enum):
     HINT = "hint"
     """Names a place where no thread goes through this instruction."""
     UNKNOWN = "unknown"
-    """An opcode that the tables lack, with an operand that is a place in code; or text that does not parse."""
+    """An opcode that no table has with a place in code as operand; a statement that does not parse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The control flow of one form. ``conditional``: it may also go on to the next instruction."""
+    """The control flow of one form.
+
+    ``conditional``: it may also go on to the next instruction. ``computed``: the label, if
+    any, is not the target but what a register counts from.
+    """
 
     kind: FlowKind
     conditional: bool = False
+    computed: bool = False
 
     @property
     def ends_block(self) -> bool:
@@ -56,6 +61,7 @@ class Row:
     requires: frozenset[str]
     kind: FlowKind
     when: frozenset[str]
+    computed: str
 
 
 @cache
@@ -65,8 +71,8 @@ def table() -> dict[str, tuple[Row, ...]]:
     lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
     rows: dict[str, list[Row]] = {}
     for line in lines:
-        opcodes, requires, kind, when = [*line.split("\t"), ""][:4]
-        row = Row(_words(requires), FlowKind(kind), _words(when))
+        opcodes, requires, kind, when, computed = line.split("\t")
+        row = Row(_words(requires), FlowKind(kind), _words(when), computed)
         for opcode in opcodes.split("|"):
             rows.setdefault(opcode, []).append(row)
     return {op: tuple(sorted(found, key=lambda r: -len(r.requires))) for op, found in rows.items()}
@@ -86,18 +92,20 @@ def flow_of(form: Form) -> Flow:
 
     >>> from sassql.reading.shapes import SHAPES
     >>> flow_of(SHAPES.form("BRA.U !UP1, `(@)"))
-    Flow(kind=<FlowKind.BRANCH: 'branch'>, conditional=True)
+    Flow(kind=<FlowKind.BRANCH: 'branch'>, conditional=True, computed=False)
     """
     row = row_of(form.opcode, form.modifiers)
     if row is None:
         return _without_row(form)
     guard = form.guard
-    conditions = [o for o in form.operands if isinstance(o, RegisterOperand) and o.role in row.when]
+    registers = [o for o in form.operands if isinstance(o, RegisterOperand)]
+    conditions = [o for o in registers if o.role in row.when]
     if (guard is not None and guard.never) or any(o.is_zero and o.inverted for o in conditions):
         return NOTHING
     guarded = guard is not None and guard.index is not None
     open_ended = ALWAYS in row.when or any(not o.is_zero for o in conditions)
-    return Flow(row.kind, guarded or open_ended)
+    computed = bool(row.computed) and any(o.role == row.computed for o in registers)
+    return Flow(row.kind, guarded or open_ended, computed)
 
 
 def _without_row(form: Form) -> Flow:

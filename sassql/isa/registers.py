@@ -1,4 +1,4 @@
-"""Registers that no operand names: predicates behind ``PR``, and what the calling convention lets a callee write."""
+"""Registers that no operand names: predicates behind ``PR``, and what a callee may write."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def implied(form: Form) -> Implied | None:
     access, file, place, mask_role = row
     mask = (1 << _PREDICATES) - 1
     for operand in form.operands:
-        if operand.role == mask_role and isinstance(operand, ImmediateOperand) and isinstance(operand.value, int):
-            mask &= operand.value
+        if isinstance(operand, ImmediateOperand) and operand.role == mask_role:
+            mask &= int(operand.value)
     found = tuple(register(file, i) for i in range(_PREDICATES) if mask >> i & 1)
     number = next((i for i, o in enumerate(form.operands) if o.role == place), -1)
     return Implied(number, access == "def", found)

@@ -15,6 +15,7 @@ import numpy as np
 from sassql.errors import InputError, ListingError, Place, Problem
 from sassql.model.kernel import Function, Kernel, Resources, Source
 from sassql.model.program import Module
+from sassql.reading.elf import OLDEST_SM
 from sassql.reading.shapes import refusal
 from sassql.reading.statements import split_label, split_number, tidy
 from sassql.reading.table import WordTable, control_bits, table
@@ -70,7 +71,7 @@ class _Reader:
         self.sections: list[_Section] = []
         self.problems: list[Problem] = []
         self._open: _Section | None = None
-        self._outside = False
+        self._outside = self._too_old = False
         self._known: dict[str, tuple[int, str | int | None, list[str]]] = {}
         self._table: WordTable | None = None
 
@@ -85,8 +86,10 @@ class _Reader:
         for number, line in enumerate(lines, 1):
             found = _INSTRUCTION.match(line)
             if found is not None:
-                if not self._outside:
+                if not self._outside and not self._too_old:
                     self._instruction(number, line, int(found[1], 16), line[found.end() :])
+            elif self._too_old:
+                self._header(number, line)
             elif line.strip():
                 self._other(number, line)
 
@@ -154,7 +157,7 @@ class _Reader:
                 section = self._section("", number)
             if section is not None:
                 section.pending.append(found[1])
-        elif self._header(line):
+        elif self._header(number, line):
             pass
         elif _BARE.match(line) and not self._outside:
             section = section or self._section("", number)
@@ -163,27 +166,32 @@ class _Reader:
         elif section is None or not self._directive(section, line):
             self._odd(number, line)
 
-    def _header(self, line: str) -> bool:
+    def _header(self, number: int, line: str) -> bool:
         """Lines that say the architecture; a listing may hold several modules."""
         if (found := _TARGET.match(line)) is not None or (found := _CODE_FOR.match(line)) is not None:
             self._exact = True
-            self._module(found[1])
+            self._module(number, found[1])
             return True
         if ".headerflags" in line:
             flags = _FLAGS.search(line)
             # .target says more; where they disagree, another module has begun
             if flags is not None and not (self._exact and flags[1] == re.sub(r"\D", "", self.arch)):
                 self._exact = False
-                self._module(f"sm_{flags[1]}{'a' if 'EF_CUDA_ACCELERATORS' in line else ''}")
+                self._module(number, f"sm_{flags[1]}{'a' if 'EF_CUDA_ACCELERATORS' in line else ''}")
             return True
         return False
 
-    def _module(self, arch: str) -> None:
+    def _module(self, number: int, arch: str) -> None:
         """What follows is code of ``arch``; a function that was just named belongs to it."""
         if arch == self.arch:
             return
         self.arch = arch
         self._known.clear()
+        self._too_old = int(re.sub(r"\D", "", arch)) < OLDEST_SM
+        if self._too_old:
+            hint = f"sassql reads sm_{OLDEST_SM} and newer"
+            place = Place(self.file, number, entry=self.entry)
+            self.problems.append(Problem(f"{arch} code is not supported", place, hint, "unsupportedarch"))
         if self._open is not None and not self._open.rows:
             self._open.arch = arch
         else:
@@ -229,6 +237,8 @@ def read_listing(
     kept = [s for s in reader.sections if s.rows]
     if not kept:
         first = reader.problems[0] if reader.problems else None
+        if first is not None and first.kind == "unsupportedarch":
+            raise first.error()
         place = first.place if first else Place(file, entry=entry)
         raise InputError(
             "no SASS instruction found",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from lark import Token, Tree
@@ -34,6 +35,7 @@ _KINDS = {
     "reloc": "L",
     "address": "M",
 }
+_ADDED = re.compile(r"\((.+) \+ (-?)#\)")
 _SPECIAL = {"INF": float("inf"), "QNAN": float("nan"), "SNAN": float("nan")}
 
 
@@ -189,7 +191,12 @@ def _bracket(made: Template, bracket: Tree[Token], text: str, descriptor: bool) 
     for term in bracket.children:
         assert isinstance(term, Tree)
         if term.data == "base":
-            made.word = str(term.children[0])[2:-1]
+            label = term.children[0]
+            assert isinstance(label, Token)
+            made.word = str(label)[2:-1]
+            if (added := _ADDED.fullmatch(made.word)) is not None:
+                made.word = added[1]
+                made.offsets.append((_position(label, text), added[2] == "-"))
             continue
         token = next(t for t in term.children if isinstance(t, Token) and t.type in ("REGISTER", "NUMBER"))
         if term.data == "register":

@@ -68,10 +68,13 @@ def _decode_chunk(words: UInt, arch: str) -> Decoded:
 def _disassembled(words: UInt, arch: str) -> tuple[str, list[int]]:
     """What nvdisasm prints, with a NOP for each word that it refuses, and the numbers of these words.
 
-    It stops at the first such word and names its address, so each costs one more call.
+    It stops at the first such word and names its address, so each costs one more call. It names none
+    for a word whose low half is zero, which no architecture has: that is never asked for.
     """
+    refused: list[int] = np.flatnonzero(words[:, 0] == 0).tolist()
+    allowed = len(refused) + MOST_REFUSED
     accepted = words.copy()
-    refused: list[int] = []
+    accepted[refused] = _NOP
     while True:
         try:
             return tools.disassemble_words(accepted.astype("<u8").tobytes(), arch, base=BASE), refused
@@ -80,7 +83,7 @@ def _disassembled(words: UInt, arch: str) -> tuple[str, list[int]]:
             place = (int(named[1], 16) - BASE) // WORD_BYTES if named else -1
             if not 0 <= place < len(words) or place in refused:
                 raise
-            if len(refused) == MOST_REFUSED:
+            if len(refused) == allowed:
                 message = f"more than {MOST_REFUSED} words are no instructions of {arch}"
                 raise InputError(message, hint="the code is damaged; build or copy the file again") from None
             refused.append(place)
