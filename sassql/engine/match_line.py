@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from sassql.engine.opsets import Alternative, operation_of, resolve
 from sassql.isa import classes
+from sassql.isa.constant_reads import place_of
 from sassql.isa.signatures import SILENT_ROLES
 from sassql.lang.ast import (
     Anything,
@@ -203,8 +204,8 @@ def admits(wanted: OperandPattern, operand: Operand) -> bool:
             return (file, index) == (operand.file, operand.index)
         case Word(text=text), KeywordOperand(name=name):
             return text == name
-        case ConstantBank(bank=bank, offset=offset), ConstantOperand(base=None):
-            return (bank, offset) == (operand.bank, operand.offset)
+        case ConstantBank(bank=bank, offset=offset), ConstantOperand():
+            return (bank, offset) == place_of(operand)
         case Brackets(anything=True, space=space), MemoryOperand(prefix=prefix):
             return not space or space == prefix
     return False
@@ -233,7 +234,7 @@ def _is_value(operand: Operand) -> bool:
         case RegisterOperand(file=file) if operand.is_zero:
             return not operand.access.defines and file in ("R", "UR")
         case ConstantOperand():
-            return operand.base is None and operand.bank_register is None
+            return place_of(operand) is not None
     return True
 
 

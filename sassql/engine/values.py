@@ -7,25 +7,21 @@ something that is no register (a constant bank, a number). A wide operand has se
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Protocol
+from functools import cached_property
 
+from sassql.facts.constants import Constants
+from sassql.facts.copies import Copies
+from sassql.facts.values import SSA, ValueKind
 from sassql.isa.classes import same_number
+from sassql.isa.constant_reads import constant_read, place_of
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel
 from sassql.model.operands import ConstantOperand, ImmediateOperand, Operand, RegisterOperand
 
 Unit = int | tuple[str | int | float, ...]
 Units = tuple[Unit, ...]
 
-
-class _Ssa(Protocol):
-    def use(self, index: int, operand: int, unit: int = 0) -> int | None: ...
-    def guard(self, index: int) -> int | None: ...
-    def definition(self, index: int, operand: int, unit: int = 0) -> int | None: ...
-
-
-class _Copies(Protocol):
-    def root(self, value: int) -> int: ...
+_SIGN = 1 << 31
 
 
 class Values:
@@ -33,9 +29,14 @@ class Values:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._ssa: _Ssa = kernel.fact("ssa")
-        self._copies: _Copies = kernel.fact("copies")
-        self._constants: Mapping[int, int] | None = None
+        self._ssa: SSA = kernel.fact("ssa")
+        self._copies: Copies = kernel.fact("copies")
+        self._units: dict[int, Unit] = {}
+
+    @cached_property
+    def _constants(self) -> Constants:
+        found: Constants = self._kernel.fact("constants")
+        return found
 
     def units(self, index: int, place: int) -> Units | None:
         """The value that operand ``place`` of instruction ``index`` reads or makes; None for none."""
@@ -45,9 +46,10 @@ class Values:
                 return (("number", 0),)
             case RegisterOperand():
                 found = [self._register(index, place, operand, unit) for unit in range(operand.width or 1)]
-                return None if None in found else tuple(unit for unit in found if unit is not None)
-            case ConstantOperand(bank=bank, offset=offset):
-                return (("bank", bank or 0, offset),)
+                return tuple(unit for unit in found if unit is not None) if None not in found else None
+            case ConstantOperand():
+                found_place = place_of(operand)
+                return None if found_place is None else (("bank", *found_place),)
             case ImmediateOperand(value=value):
                 return (("number", value),)
         return None
@@ -55,7 +57,7 @@ class Values:
     def guard(self, index: int) -> Units | None:
         """The predicate that guards instruction ``index``."""
         value = self._ssa.guard(index)
-        return None if value is None else (self._copies.root(value),)
+        return None if value is None else (self._unit(value),)
 
     def integer(self, index: int, place: int) -> int | None:
         """The integer in an operand: written, or proven to be in the register."""
@@ -83,15 +85,33 @@ class Values:
         return (held - number) % (1 << 32) == 0
 
     def _operand(self, index: int, place: int) -> Operand:
-        return self._kernel.forms[int(self._kernel.form_ids[index])].operands[place]
+        return self._form(index).operands[place]
 
-    def _register(self, index: int, place: int, operand: RegisterOperand, unit: int) -> int | None:
+    def _form(self, index: int) -> Form:
+        return self._kernel.forms[int(self._kernel.form_ids[index])]
+
+    def _register(self, index: int, place: int, operand: RegisterOperand, unit: int) -> Unit | None:
         read = self._ssa.definition if operand.access.defines else self._ssa.use
         value = read(index, place, unit)
-        return None if value is None else self._copies.root(value)
+        return None if value is None else self._unit(value)
+
+    def _unit(self, value: int) -> Unit:
+        """The copy class of a value; a word of a constant bank is the same wherever it is read."""
+        root = self._copies.root(value)
+        known = self._units.get(root)
+        if known is None:
+            known = self._units[root] = self._parameter(root) or root
+        return known
+
+    def _parameter(self, root: int) -> Unit | None:
+        index = self._ssa.instruction[root]
+        if index < 0 or self._ssa.kind[root] is not ValueKind.DEF or self._form(index).guard is not None:
+            return None
+        fetched = constant_read(self._form(index))
+        return None if fetched is None else ("bank", fetched[0], fetched[1] + 4 * self._ssa.unit[root])
 
     def _constant(self, index: int, place: int) -> int | None:
-        if self._constants is None:
-            self._constants = self._kernel.fact("constants")
+        """The number in a register, signed."""
         value = self._ssa.use(index, place)
-        return None if value is None else self._constants.get(value)
+        pattern = None if value is None else self._constants[value]
+        return None if pattern is None else pattern - ((pattern & _SIGN) << 1)

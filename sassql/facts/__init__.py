@@ -14,6 +14,7 @@ from sassql.facts import (
     liveness,
     loops,
     ssa,
+    tags,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "liveness",
     "loops",
     "ssa",
+    "tags",
 ]

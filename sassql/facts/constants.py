@@ -117,7 +117,7 @@ def _add_literal(found: Constants, index: int, copy: Copy, values: Iterable[tupl
 def _folds(kernel: Kernel, ssa: SSA) -> list[tuple[int, Fold]]:
     """Instructions with a result that may fold, in order."""
     by_row: dict[int, tuple[Fold, ...]] = {}
-    found = []
+    found: list[tuple[int, Fold]] = []
     for index, row in enumerate(kernel.form_ids.tolist()):
         folds = by_row.get(row)
         if folds is None:

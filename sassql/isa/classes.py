@@ -153,8 +153,13 @@ def _include(found: dict[str, list[Row]], part: str, whole: str) -> None:
 
 @cache
 def _commuting() -> dict[str, tuple[Row, ...]]:
+    return rows_by_opcode("commutes.tsv")
+
+
+def rows_by_opcode(file: str) -> dict[str, tuple[Row, ...]]:
+    """A table with the columns opcode, modifiers, when and roles, by opcode."""
     found: dict[str, list[Row]] = {}
-    for opcodes, modifiers, when, roles in _rows("commutes.tsv"):
+    for opcodes, modifiers, when, roles in _rows(file):
         row = _row("", modifiers, when, (tuple(roles.split()),))
         for opcode in opcodes.split("|"):
             found.setdefault(opcode, []).append(row)

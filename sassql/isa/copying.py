@@ -146,5 +146,5 @@ def _bit(operand: Operand) -> int | None:
 
 
 def _is_identity(truth: int, known: Sequence[int | None], chosen: int) -> bool:
-    choices = [(0, 1) if bit is None else (bit,) for bit in known]
-    return all((truth >> (4 * a + 2 * b + c) & 1) == (a, b, c)[chosen] for a, b, c in itertools.product(*choices))
+    choices = itertools.product(*((0, 1) if bit is None else (bit,) for bit in known))
+    return all((truth >> (4 * a + 2 * b + c) & 1) == (a, b, c)[chosen] for a, b, c in choices)

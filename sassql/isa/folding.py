@@ -49,7 +49,8 @@ def table() -> dict[str, tuple[Row, ...]]:
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, requires, forbids, result, rule, sources = line.split("\t")
-        row = Row(_words(requires), _words(forbids), result, RULES[rule], tuple(filter(None, sources.split(","))))
+        taken = tuple(filter(None, sources.split(",")))
+        row = Row(_words(requires), _words(forbids), result, RULES[rule], taken)
         for opcode in opcodes.split("|"):
             rows.setdefault(opcode, []).append(row)
     return {opcode: tuple(found) for opcode, found in rows.items()}
