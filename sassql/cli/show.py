@@ -107,7 +107,7 @@ def listing(kernel: Kernel, patterns: list[Pattern], *, registers: bool, lines: 
             yield Text(f"  {origin}" if origin else "  (no source line)", style="italic dim")
         line = Text()
         line.append(f"  {ins.address:#06x}  ", style="cyan")
-        line.append(f"{_control(ins):<16}", style="dim")
+        line.append(f"{_control(ins):<24}", style="dim")
         names = tags.get(ins.index, ())
         line.append(f"{ins.text:<52}", style=_TAGGED if names else _STYLES.get(flow_of(ins.form).kind, ""))
         if registers:

@@ -9,53 +9,42 @@ from collections.abc import Iterator, Sequence
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget
-from sassql.engine.plan import LinePlan
+from sassql.engine.plan import LinePlan, Slot
 from sassql.engine.values import Unit
 from sassql.engine.view import Candidate, View
-from sassql.lang.ast import GuardPattern, IntegerOperand, Name, ValueOperand
-from sassql.lang.walk import line_names
 
 Index = dict[Unit, list[Candidate]]
 
 
 class Lookup:
-    """For each line and each value name of it, candidates by what they have in that place."""
+    """For each line and each slot of it, candidates by the value that they have there."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._indices: dict[tuple[int, str], Index] = {}
+        self._indices: dict[tuple[int, Slot], Index] = {}
 
     def candidates(self, line: LinePlan, bindings: Bindings) -> Sequence[Candidate]:
         """A superset of the candidates that agree with ``bindings``; in address order."""
         best: Sequence[Candidate] | None = None
-        for name in line_names(line.line):
-            occurrences = bindings.values.get(line.key(name))
+        for slot in line.slots:
+            occurrences = bindings.values.get(slot.key)
             if occurrences is None:
                 continue
-            index = self._index(line, name)
+            index = self._index(line, slot)
             found = _merged([index.get(unit, []) for unit in occurrences[0]])
             if best is None or len(found) < len(best):
                 best = found
         return self._view.candidates(line) if best is None else best
 
-    def _index(self, line: LinePlan, name: Name) -> Index:
-        key = (id(line), name.key)
+    def _index(self, line: LinePlan, slot: Slot) -> Index:
+        key = (id(line), slot)
         index = self._indices.get(key)
         if index is None:
             index = self._indices[key] = {}
             for candidate in self._view.candidates(line):
-                for unit in dict.fromkeys(self._units(line, name, candidate)):
+                for unit in dict.fromkeys(self._view.units(slot, candidate) or ()):
                     index.setdefault(unit, []).append(candidate)
         return index
-
-    def _units(self, line: LinePlan, name: Name, candidate: Candidate) -> Iterator[Unit]:
-        """Units of every operand of ``candidate`` that stands for ``name``."""
-        match line.line.guard:
-            case GuardPattern(predicate=Name(key=key)) if key == name.key:
-                yield from self._view.values.guard(candidate.index) or ()
-        for wanted, place in zip(line.line.operands, candidate.fit.places, strict=True):
-            if isinstance(wanted.core, ValueOperand) and wanted.core.name.key == name.key:
-                yield from self._view.values.units(candidate.index, place) or ()
 
 
 def _merged(lists: list[list[Candidate]]) -> list[Candidate]:
@@ -92,14 +81,9 @@ def ordered(lines: Sequence[LinePlan], view: View, bindings: Bindings) -> list[L
     while waiting:
         best = min(
             waiting,
-            key=lambda line: (bound.isdisjoint(_value_keys(line)), len(view.candidates(line))),
+            key=lambda line: (bound.isdisjoint(line.value_keys), len(view.candidates(line))),
         )
         waiting.remove(best)
         found.append(best)
-        bound |= _value_keys(best)
+        bound |= best.value_keys
     return found
-
-
-def _value_keys(line: LinePlan) -> set[str]:
-    integers = {o.core.name.key for o in line.line.operands if isinstance(o.core, IntegerOperand)}
-    return {line.key(name) for name in line_names(line.line) if name.key not in integers}

@@ -5,8 +5,9 @@ Equalities (``%r = %x'``) become aliases here: the names of one class are one na
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from sassql.engine.match_line import LineMatcher
 from sassql.lang.ast import (
@@ -15,17 +16,40 @@ from sassql.lang.ast import (
     Emit,
     Equal,
     For,
+    GuardPattern,
+    IntegerOperand,
     Key,
     Line,
     Motif,
     Name,
+    NumberOperand,
     PatternFile,
     Statement,
+    ValueOperand,
     Where,
 )
 from sassql.lang.walk import expression_names, line_names
 
 Aliases = Mapping[str, str]
+
+
+class SlotKind(Enum):
+    """What is compared where a line lies on an instruction."""
+
+    GUARD = "guard"
+    VALUE = "value"
+    INTEGER = "integer"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing to compare: ``position`` is the pattern operand, ``key`` the name after equalities."""
+
+    kind: SlotKind
+    position: int
+    key: str = ""
+    number: int | float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +59,16 @@ class LinePlan:
     label: str
     line: Line
     matcher: LineMatcher
-    aliases: Aliases
+    slots: tuple[Slot, ...]
 
     @property
     def named(self) -> bool:
         return bool(self.line.label)
 
-    def key(self, name: Name) -> str:
-        """The name that stands for ``name`` after equalities."""
-        return self.aliases.get(name.key, name.key)
+    @property
+    def value_keys(self) -> frozenset[str]:
+        """The value names of the line, its guard's among them."""
+        return frozenset(s.key for s in self.slots if s.kind in (SlotKind.VALUE, SlotKind.GUARD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +145,24 @@ def _lines(
     body: Iterable[Statement], own: Mapping[str, ClassDefinition], aliases: Aliases, where: str
 ) -> tuple[LinePlan, ...]:
     return tuple(
-        LinePlan(s.label or f"{where} {number}", s, LineMatcher(s, own), aliases)
+        LinePlan(s.label or f"{where} {number}", s, LineMatcher(s, own), tuple(_slots(s, aliases)))
         for number, s in enumerate(body)
         if isinstance(s, Line)
     )
+
+
+def _slots(line: Line, aliases: Aliases) -> Iterator[Slot]:
+    match line.guard:
+        case GuardPattern(predicate=Name(key=key)):
+            yield Slot(SlotKind.GUARD, -1, aliases.get(key, key))
+    for position, operand in enumerate(line.operands):
+        match operand.core:
+            case ValueOperand(name=Name(key=key)):
+                yield Slot(SlotKind.VALUE, position, aliases.get(key, key))
+            case IntegerOperand(name=Name(key=key)):
+                yield Slot(SlotKind.INTEGER, position, aliases.get(key, key))
+            case NumberOperand(value=value):
+                yield Slot(SlotKind.NUMBER, position, number=value)
 
 
 def _aliases(body: Iterable[Statement]) -> dict[str, str]:

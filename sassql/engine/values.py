@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from functools import cached_property
 
+from sassql.engine.divergence import Divergence
+from sassql.facts.blocks import Blocks
 from sassql.facts.constants import Constants
 from sassql.facts.copies import Copies
 from sassql.facts.values import SSA, ValueKind
@@ -27,11 +29,13 @@ _SIGN = 1 << 31
 class Values:
     """What operands of a kernel's instructions hold; computes SSA when it is made."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, diverged: Divergence) -> None:
         self._kernel = kernel
+        self._diverged = diverged
         self._ssa: SSA = kernel.fact("ssa")
         self._copies: Copies = kernel.fact("copies")
         self._units: dict[int, Unit] = {}
+        self._read: dict[tuple[int, int], Units | None] = {}
 
     @cached_property
     def _constants(self) -> Constants:
@@ -40,6 +44,12 @@ class Values:
 
     def units(self, index: int, place: int) -> Units | None:
         """The value that operand ``place`` of instruction ``index`` reads or makes; None for none."""
+        key = (index, place)
+        if key not in self._read:
+            self._read[key] = self._read_units(index, place)
+        return self._read[key]
+
+    def _read_units(self, index: int, place: int) -> Units | None:
         operand = self._operand(index, place)
         match operand:
             case RegisterOperand(index=None):
@@ -100,8 +110,22 @@ class Values:
         root = self._copies.root(value)
         known = self._units.get(root)
         if known is None:
-            known = self._units[root] = self._parameter(root) or root
+            self._units[root] = root  # what a φ that reaches itself is
+            known = self._units[root] = self._parameter(root) or self._undiverged(root) or root
         return known
+
+    def _undiverged(self, root: int) -> Unit | None:
+        """What a φ is that joins the main way with a copy of it for diverged warps."""
+        if not self._diverged or self._ssa.kind[root] is not ValueKind.PHI:
+            return None
+        blocks: Blocks = self._kernel.fact("blocks")
+        before = blocks.predecessors[self._ssa.block[root]]
+        copied = [block in self._diverged.blocks for block in before]
+        if not any(copied) or len(self._ssa.inputs[root]) != len(before):
+            return None
+        pairs = zip(self._ssa.inputs[root], copied, strict=True)
+        kept = {self._unit(source) for source, is_copy in pairs if not is_copy}
+        return kept.pop() if len(kept) == 1 else None
 
     def _parameter(self, root: int) -> Unit | None:
         index = self._ssa.instruction[root]

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 import sassql.facts  # noqa: F401  (registers the analyses)
 from sassql.engine.bindings import Bindings, Matched
+from sassql.engine.divergence import Divergence, divergence
 from sassql.engine.match_line import Fit, LineMatcher
-from sassql.engine.plan import LinePlan
-from sassql.engine.values import Values
-from sassql.lang.ast import IntegerOperand, Name, NumberOperand, ValueOperand
+from sassql.engine.plan import LinePlan, Slot, SlotKind
+from sassql.engine.values import Units, Values
+from sassql.facts.blocks import Blocks
 from sassql.model.kernel import Kernel
 
 NEVER_NODES = frozenset({"NOP"})
@@ -45,7 +46,7 @@ class View:
     @cached_property
     def values(self) -> Values:
         """Operand values; the first use computes SSA."""
-        return Values(self.kernel)
+        return Values(self.kernel, self.diverged)
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.bool_]:
@@ -57,7 +58,15 @@ class View:
         for index, names in tags.items():
             if not self._everything or "filler" in names:
                 seen[index] = False
+        if not self._everything and self.diverged:
+            blocks: Blocks = self.kernel.fact("blocks")
+            seen[np.isin(blocks.of, list(self.diverged.blocks))] = False
         return seen
+
+    @cached_property
+    def diverged(self) -> Divergence:
+        """Copies for diverged warps; none of them where the motif wants to see everything."""
+        return Divergence(frozenset()) if self._everything else divergence(self.kernel)
 
     def lacks(self, matchers: Iterable[LineMatcher]) -> bool:
         """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
@@ -81,22 +90,30 @@ class View:
         index, fit = candidate.index, candidate.fit
         if bindings.uses(index):
             return None
-        found: Bindings | None = bindings
-        guard = line.line.guard
-        if guard is not None and isinstance(guard.predicate, Name):
-            units = self.values.guard(index)
-            found = None if units is None else bindings.with_value(line.key(guard.predicate), units)
-        for wanted, place in zip(line.line.operands, fit.places, strict=True):
-            if found is None:
+        laid = bindings
+        for slot in line.slots:
+            extended = self._compare(slot, candidate, laid)
+            if extended is None:
                 return None
-            match wanted.core:
-                case ValueOperand(name=name):
-                    units = self.values.units(index, place)
-                    found = None if units is None else found.with_value(line.key(name), units)
-                case IntegerOperand(name=name):
-                    number = self.values.integer(index, place)
-                    found = None if number is None else found.with_integer(line.key(name), number)
-                case NumberOperand(value=value) if not self.values.is_number(index, place, value):
-                    return None
-        matched = (Matched(index, fit.operation, fit.choices),)
-        return None if found is None else found.with_label(line.label, matched)
+            laid = extended
+        return laid.with_label(line.label, (Matched(index, fit.operation, fit.choices),))
+
+    def _compare(self, slot: Slot, candidate: Candidate, bindings: Bindings) -> Bindings | None:
+        """``bindings`` with what stands in one slot, or None where it is something else."""
+        index = candidate.index
+        match slot.kind:
+            case SlotKind.VALUE | SlotKind.GUARD:
+                units = self.units(slot, candidate)
+                return None if units is None else bindings.with_value(slot.key, units)
+            case SlotKind.INTEGER:
+                number = self.values.integer(index, candidate.fit.places[slot.position])
+                return None if number is None else bindings.with_integer(slot.key, number)
+            case SlotKind.NUMBER:
+                place = candidate.fit.places[slot.position]
+                return bindings if self.values.is_number(index, place, slot.number) else None
+
+    def units(self, slot: Slot, candidate: Candidate) -> Units | None:
+        """The value that stands in a slot of a line; None for none."""
+        if slot.kind is SlotKind.GUARD:
+            return self.values.guard(candidate.index)
+        return self.values.units(candidate.index, candidate.fit.places[slot.position])

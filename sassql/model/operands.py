@@ -85,6 +85,8 @@ class AddressTerm:
     file: str
     width: int | None
     scale: int = 1
+    suffix: str = ""
+    """``64``, ``U32`` or ``X4``, without the dot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

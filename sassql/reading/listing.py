@@ -279,13 +279,13 @@ def _kernel(section: _Section, source: Source) -> Kernel:
         control=_control(section),
         targets=targets,
         symbols=symbols,
-        functions=_functions(section, name, end),
+        functions=_functions(section, end),
         resources=Resources(registers=section.registers, barriers=section.barriers),
         indirect_targets={
             address: tuple(section.labels[label] for label in labels if label in section.labels)
             for address, labels in section.branches.items()
         },
-        is_entry=name in section.entries or not section.entries,
+        is_entry=name in section.entries or name not in section.sizes,
     )
 
 
@@ -313,13 +313,11 @@ def _control(section: _Section) -> np.ndarray[tuple[int], np.dtype[np.uint32]] |
     return control_bits(high)
 
 
-def _functions(section: _Section, name: str, end: int) -> tuple[Function, ...]:
+def _functions(section: _Section, end: int) -> tuple[Function, ...]:
     found = []
     for function, stop in section.sizes.items():
         start = section.labels.get(function)
         if start is not None:
             finish = section.labels.get(stop, end)
-            found.append(
-                Function(function, start, finish - start, function in section.entries or function == name)
-            )
+            found.append(Function(function, start, finish - start, function in section.entries))
     return tuple(sorted(found, key=lambda f: (f.start, f.name)))

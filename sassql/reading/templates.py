@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -36,7 +37,7 @@ _KINDS = {
     "address": "M",
 }
 _ADDED = re.compile(r"\((.+) \+ (-?)#\)")
-_SPECIAL = {"INF": float("inf"), "QNAN": float("nan"), "SNAN": float("nan")}
+_SPECIAL = {"INF": math.inf, "QNAN": math.nan, "SNAN": math.nan}
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class AddressPart:
     def term(self, numbers: tuple[str, ...]) -> AddressTerm:
         found = register(self.file, int(numbers[self.position])) if self.position >= 0 else None
         scale = int(self.suffix[1:]) if self.suffix.startswith("X") else 1
-        return AddressTerm(register=found, file=self.file, width=self.width, scale=scale)
+        return AddressTerm(register=found, file=self.file, width=self.width, scale=scale, suffix=self.suffix)
 
 
 @dataclass(slots=True)
@@ -227,7 +228,9 @@ def _register(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
 def _immediate(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
     place = t.offsets[0][0]
     value = _number(numbers[place]) if place >= 0 else _SPECIAL[t.word]
-    return ImmediateOperand(value=-value if "-" in t.signs else value, **t.common(text))  # type: ignore[arg-type]
+    if "-" in t.signs and not math.isnan(value):  # one object is every NaN, or equal operands would differ
+        value = -value
+    return ImmediateOperand(value=value, **t.common(text))  # type: ignore[arg-type]
 
 
 def _signed(t: Template, numbers: tuple[str, ...]) -> list[int]:

@@ -13,7 +13,11 @@ test "one" expect 1 { op == <add> } sm_90 {{
   FADD R1, R2, R3 ;
 }}
 """
-BAD = GOOD + 'test "two" expect 2 sm_90 {{\n  FADD R1, R2, R3 ;\n}}\ntest "gap" expect todo 2 sm_90 {{\n FADD R1, R2, R3 ;\n}}\n'
+BAD = (
+    GOOD
+    + 'test "two" expect 2 sm_90 {{\n  FADD R1, R2, R3 ;\n}}\n'
+    + 'test "gap" expect todo 2 sm_90 {{\n FADD R1, R2, R3 ;\n}}\n'
+)
 
 
 @pytest.fixture

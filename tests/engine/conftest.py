@@ -31,7 +31,9 @@ def pattern_of():
 @pytest.fixture
 def match():
     """``match(body, listing)``: the rows of a motif with that body."""
-    return lambda body, listing, arch="sm_90", **options: _pattern(body, **options).match(_kernel(listing, arch))
+    return lambda body, listing, arch="sm_90", **options: _pattern(body, **options).match(
+        _kernel(listing, arch)
+    )
 
 
 @pytest.fixture

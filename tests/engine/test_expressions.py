@@ -5,7 +5,16 @@ import pytest
 from sassql.engine.expressions import MIXED, ColumnScope, Many, evaluate, single, truth
 from sassql.lang.parse import parse
 
-COLUMNS = {"a": 1, "b": 2, "u": None, "t": True, "f": False, "w": "word", "many": Many((1, 1)), "mix": Many((1, 2))}
+COLUMNS = {
+    "a": 1,
+    "b": 2,
+    "u": None,
+    "t": True,
+    "f": False,
+    "w": "word",
+    "many": Many((1, 1)),
+    "mix": Many((1, 2)),
+}
 
 
 def expression(text):

@@ -162,7 +162,9 @@ def test_a_parameter_is_one_value_wherever_it_is_read(match):
     """
     assert len(match(body, listing.format("0x170"), "sm_75")) == 1
     assert match(body, listing.format("0x174"), "sm_75") == []
-    loaded = "LDC R4, c[0x0][0x220] ;\nFMUL R3, R1, R4 ;\nULDC UR4, c[0x0][0x220] ;\nFADD R6, R2, UR4 ;\nEXIT ;"
+    loaded = (
+        "LDC R4, c[0x0][0x220] ;\nFMUL R3, R1, R4 ;\nULDC UR4, c[0x0][0x220] ;\nFADD R6, R2, UR4 ;\nEXIT ;"
+    )
     assert len(match(body, loaded)) == 1
 
 

@@ -80,7 +80,8 @@ def rows(text, kernel, satisfy):
     found = match_motif(plan_motif(file.motifs[0], file), kernel, Budget(), satisfy)
     assert all(row.status != "gave_up" for row in found)
     return [
-        (row.columns, {k: [i.index for i in v] for k, v in row.instructions.items()}, row.status, row.order) for row in found
+        (row.columns, {k: [i.index for i in v] for k, v in row.instructions.items()}, row.status, row.order)
+        for row in found
     ]
 
 

@@ -24,7 +24,9 @@ def test_a_row_per_key(match):
 
 def test_a_key_may_name_a_label_of_a_block(match):
     text = "SHFL.BFLY PT, R1, R0, 0x1, 0x1f ;\nFADD R2, R0, R1 ;\nFMNMX R3, R0, R1, PT ;\nEXIT ;"
-    body = "for (#d = 1; #d >= 1; #d /= 2) { s: SHFL.BFLY %t, %x, #d ; f: <fold> %x', %x, %t }\nemit op = f.op"
+    body = (
+        "for (#d = 1; #d >= 1; #d /= 2) { s: SHFL.BFLY %t, %x, #d ; f: <fold> %x', %x, %t }\nemit op = f.op"
+    )
     assert columns(match(body, text)) == [{"op": "<add>"}, {"op": "<min>"}]
     assert columns(match(body + "\nkey s", text)) == [{"op": "mixed"}]
 

@@ -18,7 +18,10 @@ def ladder(*deltas, register=0, op="FADD R{d}, R{a}, R{t} ;", mode="BFLY"):
     lines, held = [], register
     for delta in deltas:
         shuffled, made = held + 1, held + 2
-        lines += [f"SHFL.{mode} PT, R{shuffled}, R{held}, {delta:#x}, 0x1f ;", op.format(d=made, a=held, t=shuffled)]
+        lines += [
+            f"SHFL.{mode} PT, R{shuffled}, R{held}, {delta:#x}, 0x1f ;",
+            op.format(d=made, a=held, t=shuffled),
+        ]
         held = made
     return lines
 
@@ -110,7 +113,10 @@ def test_conditions_over_rungs(match):
 
 
 def test_operations_alternate(match):
-    text = listing(ladder(4, op="IMAD.IADD R{d}, R{a}, 0x1, R{t} ;"), ladder(2, 1, register=2, op="IADD3 R{d}, R{a}, R{t}, RZ ;"))
+    text = listing(
+        ladder(4, op="IMAD.IADD R{d}, R{a}, 0x1, R{t} ;"),
+        ladder(2, 1, register=2, op="IADD3 R{d}, R{a}, R{t}, RZ ;"),
+    )
     assert [row.columns["op"] for row in match(LADDER, text, "sm_75")] == ["<add>"]
 
 
@@ -129,12 +135,16 @@ def test_guarded_rungs(match):
 
 
 def test_the_counter_may_sit_in_a_register(match):
-    text = listing(["MOV R40, 0x2 ;", "SHFL.BFLY PT, R1, R0, R40, 0x1f ;", "FADD R2, R0, R1 ;"], ladder(1, register=2))
+    text = listing(
+        ["MOV R40, 0x2 ;", "SHFL.BFLY PT, R1, R0, R40, 0x1f ;", "FADD R2, R0, R1 ;"], ladder(1, register=2)
+    )
     assert [row.columns["width"] for row in match(LADDER, text)] == [4]
 
 
 def test_a_ladder_across_a_branch(match):
-    text = "\n".join([*ladder(2), "SHFL.BFLY PT, R3, R2, 0x1, 0x1f ;", "@P0 EXIT ;", "FADD R4, R2, R3 ;", "EXIT ;"])
+    text = "\n".join(
+        [*ladder(2), "SHFL.BFLY PT, R3, R2, 0x1, 0x1f ;", "@P0 EXIT ;", "FADD R4, R2, R3 ;", "EXIT ;"]
+    )
     assert [row.columns["width"] for row in match(LADDER, text)] == [4]
 
 
@@ -154,7 +164,11 @@ def test_a_loop_is_no_ladder(match):
 
 
 def test_double_precision_is_one_row(match):
-    rung = ["SHFL.BFLY PT, R{h}, R{b}, {d:#x}, 0x1f ;", "SHFL.BFLY PT, R{l}, R{a}, {d:#x}, 0x1f ;", "DADD R{l}, R{a}, R{l} ;"]
+    rung = [
+        "SHFL.BFLY PT, R{h}, R{b}, {d:#x}, 0x1f ;",
+        "SHFL.BFLY PT, R{l}, R{a}, {d:#x}, 0x1f ;",
+        "DADD R{l}, R{a}, R{l} ;",
+    ]
     one = [line.format(a=0, b=1, l=2, h=3, d=2) for line in rung]
     two = [line.format(a=2, b=3, l=4, h=5, d=1) for line in rung]
     rows = match(LADDER, listing(one, two))
@@ -203,7 +217,9 @@ def test_an_integer_of_the_header_that_a_line_knows(match):
 def test_the_smallest_integer_that_solves_the_header(match):
     body = "for (#d = 1; #d < #w; #d *= 2) { s: SHFL.UP %t, %x, #d ; f: <fold> %x', %x, %t }\nemit w = #w"
     assert columns(match(body, listing(ladder(1, 2, 4, mode="UP")))) == [{"w": 5}]
-    body = "for (#d = #w / 2; #d >= 1; #d /= 2) { s: SHFL.BFLY %t, %x, #d ; f: <fold> %x', %x, %t }\nemit w = #w"
+    body = (
+        "for (#d = #w / 2; #d >= 1; #d /= 2) { s: SHFL.BFLY %t, %x, #d ; f: <fold> %x', %x, %t }\nemit w = #w"
+    )
     assert columns(match(body, listing(ladder(4, 2, 1)))) == [{"w": 8}]
 
 

@@ -1,4 +1,4 @@
-"""The semantic classes: every form that a ladder meets, per architecture, and what must not be taken for it."""
+"""The semantic classes: every form that a ladder meets, and what must not be taken for it."""
 
 import itertools
 

@@ -7,7 +7,9 @@ from sassql.lang.check import checked, findings, loads
 from sassql.lang.findings import CHECKS, Severity
 from sassql.lang.parse import parse
 
-LADDER = "for (#d = #w / 2; #d >= 1; #d /= 2) {{ s: SHFL.{{BFLY|DOWN}} %t, %x, #d ; f: <add> %x', %x, %t {} }}"
+LADDER = (
+    "for (#d = #w / 2; #d >= 1; #d /= 2) {{ s: SHFL.{{BFLY|DOWN}} %t, %x, #d ; f: <add> %x', %x, %t {} }}"
+)
 
 
 def body(text):
@@ -16,7 +18,13 @@ def body(text):
 
 REFUSED = [
     # id, text, line, message, hint
-    ("SQ001", body("loop K { FADD %x }"), 2, "`loop` is in the language but not in this version of the engine", ""),
+    (
+        "SQ001",
+        body("loop K { FADD %x }"),
+        2,
+        "`loop` is in the language but not in this version of the engine",
+        "",
+    ),
     ("SQ001", body("chain 1+ { FADD %x', %x }"), 2, "`chain` is in the language", ""),
     ("SQ001", body("a: FADD %x\nflow %x -> %y"), 3, "`flow` is in the language", ""),
     ("SQ001", body("a: FADD %x\nslice %x : some LDG"), 3, "`slice` is in the language", ""),
@@ -29,10 +37,22 @@ REFUSED = [
     ("SQ001", body("every a: FADD %x { b: FMUL %x }"), 2, "`every` is in the language", ""),
     ("SQ001", body("a: FADD %x\nuse other(%x -> %r) as u"), 3, "`use` is in the language", ""),
     ("SQ001", "classify a when b", 1, "`classify` is in the language", ""),
-    ("SQ001", body("a: STG [&A], %x"), 2, "`[&A]` is in the language", "write `[_]` where the address does not matter"),
+    (
+        "SQ001",
+        body("a: STG [&A], %x"),
+        2,
+        "`[&A]` is in the language",
+        "write `[_]` where the address does not matter",
+    ),
     ("SQ001", body("a: STG [%p+0x4], %x"), 2, "`[…]` is in the language", "write `[_]` where"),
     ("SQ001", body("a: BRA `(.L_x_1)"), 2, "``(.L_x_1)` is in the language", "write `_` in its place"),
-    ("SQ001", body("a: FADD %x\nemit n = count()"), 3, "`count()` is in the language", "`count(LABEL)` counts"),
+    (
+        "SQ001",
+        body("a: FADD %x\nemit n = count()"),
+        3,
+        "`count()` is in the language",
+        "`count(LABEL)` counts",
+    ),
     ("SQ001", body("a: FADD %x\nemit n = a.op per K"), 3, "`per` is in the language", ""),
     ("SQ001", body("a: FADD %x\nemit n = a.value"), 3, "`.value` is in the language", ""),
     ("SQ001", body("a: FADD %x\nwhere bound(a)"), 3, "`bound()` is in the language", ""),
@@ -42,7 +62,13 @@ REFUSED = [
     ("SQ002", body("a: QQQ* %x"), 2, "no known opcode matches `QQQ*`", ""),
     ("SQ003", body("a: <addd> %x"), 2, "unknown class `<addd>`", "did you mean `<add>`?"),
     ("SQ003", body("a: FADD %x\nwhere a.op == <mx>"), 3, "unknown class `<mx>`", "did you mean `<max>`?"),
-    ("SQ004", "class <p> = <q>\nclass <q> = <p>|FADD\n" + body("FADD %x"), 1, "class `<p>` is defined by itself", ""),
+    (
+        "SQ004",
+        "class <p> = <q>\nclass <q> = <p>|FADD\n" + body("FADD %x"),
+        1,
+        "class `<p>` is defined by itself",
+        "",
+    ),
     ("SQ006", body('titel "x"\nFADD %x'), 2, "unknown header word `titel`", "did you mean `title`?"),
     ("SQ007", body("arch sm_90\narch sm_80\nFADD %x"), 3, "second `arch`", "the first one is in line 2"),
     ("SQ007", body("scope kernle\nFADD %x"), 2, "unknown scope `kernle`", "did you mean `kernel`?"),
@@ -50,18 +76,48 @@ REFUSED = [
     ("SQ008", body("a: FADD e=%x"), 2, "no operand of this line has the role `e`", "`a`, `b`, `d`"),
     ("SQ009", body("a: FMUL %d, %a, %b, _, _"), 2, "5 operands, but FMUL has at most 4", ""),
     ("SQ010", body("a: FADD %x\nemit o = a.opp"), 3, "unknown attribute `a.opp`", "did you mean `op`?"),
-    ("SQ010", body("a: FADD %x\nemit o = kernel.nam"), 3, "unknown attribute `kernel.nam`", "did you mean `name`?"),
-    ("SQ010", body("a: SHFL.BFLY %x\nemit o = a.mod"), 3, "`a.mod` needs a choice of modifiers in line 2", "as in"),
+    (
+        "SQ010",
+        body("a: FADD %x\nemit o = kernel.nam"),
+        3,
+        "unknown attribute `kernel.nam`",
+        "did you mean `name`?",
+    ),
+    (
+        "SQ010",
+        body("a: SHFL.BFLY %x\nemit o = a.mod"),
+        3,
+        "`a.mod` needs a choice of modifiers in line 2",
+        "as in",
+    ),
     ("SQ010", body("a: FADD %x\nemit o = %x.op"), 3, "unknown attribute `.op`", "attributes follow a label"),
     ("SQ011", body("a: FADD %x\nemit o = cuont(a)"), 3, "unknown function `cuont`", "did you mean `count`?"),
     ("SQ011", body("a: FADD %x\nwhere same()"), 3, "`same` needs an argument", ""),
-    ("SQ020", body("a: FADD %x") + "\n" + body("a: FADD %x"), 4, "second motif `m`", "the first one is in line 1"),
+    (
+        "SQ020",
+        body("a: FADD %x") + "\n" + body("a: FADD %x"),
+        4,
+        "second motif `m`",
+        "the first one is in line 1",
+    ),
     ("SQ020", body("a: FADD %x\na: FMUL %x"), 3, "second label `a`", "the first one is in line 2"),
     ("SQ020", body("a: FADD %x\nemit c = 1, c = 2"), 3, "second column `c`", ""),
     ("SQ020", "class <f> = FADD\nclass <f> = FMUL\n" + body("FADD %x"), 2, "second class `f`", "in line 1"),
-    ("SQ021", body("a: FADD %x, %acc\nwhere same(%ac, %x)"), 3, "nothing binds `%ac`", "did you mean `%acc` (line 2)?"),
+    (
+        "SQ021",
+        body("a: FADD %x, %acc\nwhere same(%ac, %x)"),
+        3,
+        "nothing binds `%ac`",
+        "did you mean `%acc` (line 2)?",
+    ),
     ("SQ021", body("a: FADD %x\nemit n = #n"), 3, "nothing binds `#n`", ""),
-    ("SQ021", "motif m(%x -> %res) { a: FADD %x }", 1, "interface name `%res` is not bound in `m`", "such as line 1"),
+    (
+        "SQ021",
+        "motif m(%x -> %res) { a: FADD %x }",
+        1,
+        "interface name `%res` is not bound in `m`",
+        "such as line 1",
+    ),
     ("SQ021", body("a: FADD %x\n%q = %r"), 3, "nothing binds `%q`", ""),
     ("SQ022", body("fold: FADD %x\nemit n = fol.op"), 3, "unknown label `fol`", "did you mean `fold`?"),
     ("SQ022", body("a: FADD %x\nkey b"), 3, "unknown label `b`", ""),
@@ -75,19 +131,61 @@ REFUSED = [
     ("SQ023", 'test "t" expect 1 sm_90 {{ }}\n' + body("FADD %x"), 1, "no motif stands above this test", ""),
     ("SQ030", body("a: FADD %x', %x"), 2, "`%x'` outside of a step", "primes belong into"),
     ("SQ031", body(LADDER.format("; g: FMUL %y', %t, _")), 2, "`%y'` has no plain `%y` in this block", ""),
-    ("SQ032", body("for (#d = 4; #d >= 1; #e /= 2) { SHFL %t, %x, #d }"), 2, "the last part changes `#e`", ""),
-    ("SQ032", body("for (#d = 4; #w >= 1; #d /= 2) { SHFL %t, %x, #d }"), 2, "does not mention the counter", ""),
-    ("SQ032", body("for (#d = 4; #d >= 1; #d /= 2) { SHFL %t, %x }"), 2, "no line of the body has the counter", ""),
+    (
+        "SQ032",
+        body("for (#d = 4; #d >= 1; #e /= 2) { SHFL %t, %x, #d }"),
+        2,
+        "the last part changes `#e`",
+        "",
+    ),
+    (
+        "SQ032",
+        body("for (#d = 4; #w >= 1; #d /= 2) { SHFL %t, %x, #d }"),
+        2,
+        "does not mention the counter",
+        "",
+    ),
+    (
+        "SQ032",
+        body("for (#d = 4; #d >= 1; #d /= 2) { SHFL %t, %x }"),
+        2,
+        "no line of the body has the counter",
+        "",
+    ),
     ("SQ032", body("for (#d = #a + #b; #d >= 1; #d /= 2) { SHFL %t, %x, #d }"), 2, "one unknown integer", ""),
-    ("SQ032", body("for (#d = 4; #d >= 1; #d /= 1.5) { SHFL %t, %x, #d }"), 2, "the step is a whole number", ""),
+    (
+        "SQ032",
+        body("for (#d = 4; #d >= 1; #d /= 1.5) { SHFL %t, %x, #d }"),
+        2,
+        "the step is a whole number",
+        "",
+    ),
     ("SQ033", body("for (#d = 1; #d <= 4; #d /= 2) { SHFL %t, %x, #d }"), 2, "this `for` does not end", ""),
-    ("SQ033", body("for (#d = #w / 2; #d >= 0; #d /= 2) { SHFL %t, %x, #d }"), 2, "this `for` does not end", ""),
+    (
+        "SQ033",
+        body("for (#d = #w / 2; #d >= 0; #d /= 2) { SHFL %t, %x, #d }"),
+        2,
+        "this `for` does not end",
+        "",
+    ),
     ("SQ033", body("for (#d = 1; #d < 8; #d *= 1) { SHFL %t, %x, #d }"), 2, "this `for` does not end", ""),
     ("SQ033", body("for (#d = 1; #d >= 1; #d += 1) { SHFL %t, %x, #d }"), 2, "this `for` does not end", ""),
     ("SQ034", body("loop Outer { FADD %x }"), 2, "`Outer` is no loop name", "one capital letter"),
-    ("SQ035", body("for (#d = 4; #d >= 1; #d /= 2) { SHFL %t, %x, #d ; key s }"), 2, "`key` stands outside", ""),
+    (
+        "SQ035",
+        body("for (#d = 4; #d >= 1; #d /= 2) { SHFL %t, %x, #d ; key s }"),
+        2,
+        "`key` stands outside",
+        "",
+    ),
     ("SQ035", body('title "nothing"'), 1, "motif `m` has no line", ""),
-    ("SQ040", body("a: FADD %x\nb: FMUL %y"), 3, "the lines 2 and 3 of `m` share no name", "or split the motif"),
+    (
+        "SQ040",
+        body("a: FADD %x\nb: FMUL %y"),
+        3,
+        "the lines 2 and 3 of `m` share no name",
+        "or split the motif",
+    ),
 ]
 
 
@@ -118,7 +216,10 @@ def test_an_unseen_modifier_is_a_remark():
 
 
 PASSES = [
-    body(LADDER.format("") + "\n%r = %x'\nwhere #w in {2} and same(f.op)\nemit n = count(f), d = max(#d), m = s.mod"),
+    body(
+        LADDER.format("")
+        + "\n%r = %x'\nwhere #w in {2} and same(f.op)\nemit n = count(f), d = max(#d), m = s.mod"
+    ),
     body("a: FADD %x, %y\nb: FMUL _, %x"),
     body("a: FADD %x\nb: FMUL %y\nwhere same(%x, %y)"),
     body("a: FADD %x\nb: FMUL %y\nwhere a.index < b.index"),

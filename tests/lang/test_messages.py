@@ -9,7 +9,12 @@ from sassql.lang.parse import parse
 ERRORS = [
     # text, column, message, hint
     ("motif m { SHFL.BFLY %t, %x #d }", 28, "unexpected `#d`; expected `,`, `}`", ""),
-    ("motif m { fadd %x, %y }", 16, "unexpected `%x`; expected `:` behind a label", "opcodes are written in upper case: `FADD`"),
+    (
+        "motif m { fadd %x, %y }",
+        16,
+        "unexpected `%x`; expected `:` behind a label",
+        "opcodes are written in upper case: `FADD`",
+    ),
     ("motif m { wher #a == 1 }", 16, "unexpected `#a`", "did you mean `where` instead of `wher`?"),
     ("motif m { where #a = 1 }", 20, "unexpected `=`; expected an operator", "equality is `==`"),
     ("motif m { where #a && #b }", 20, "unexpected `&`", "write `and`, `or`"),
@@ -22,7 +27,12 @@ ERRORS = [
     ("motif m { FADD %x, # }", 20, "`#` is not a number", "name it, as in `#n`"),
     ("motif m { FADD R#, %x }", 16, "`R#` is not a number", "name it, as in `#n`"),
     ("motif m { for (#d = 1; #d < 2) { } }", 30, "unexpected `)`; expected", ""),
-    ("motif m {", 10, "unexpected end of file; expected a statement or `}`", "the `{` of line 1 is not closed"),
+    (
+        "motif m {",
+        10,
+        "unexpected end of file; expected a statement or `}`",
+        "the `{` of line 1 is not closed",
+    ),
     ("motif m { } }", 13, "unexpected `}`; expected the next item", ""),
     ("motiff m { }", 1, "unexpected `motiff`", "did you mean `motif`?"),
     ('test "a" expct 1 sm_90 {{ }}', 10, "unexpected `expct`; expected `expect`", "did you mean `expect`?"),

@@ -86,7 +86,9 @@ def test_motifs_of_the_pattern_library_parse():
 
 
 def test_a_line_with_everything():
-    line = one("f: @!%p FADD.FTZ.!SAT.{A|B} %d, -|%a.H0_H0|, R4, PT, _, 0x1f, c[0x0][0x160], SR_TID.X, role=#n")
+    line = one(
+        "f: @!%p FADD.FTZ.!SAT.{A|B} %d, -|%a.H0_H0|, R4, PT, _, 0x1f, c[0x0][0x160], SR_TID.X, role=#n"
+    )
     assert isinstance(line, ast.Line)
     assert line.label == "f"
     assert line.guard is not None
@@ -136,7 +138,10 @@ def test_newlines_end_statements_and_semicolons_do():
 
 
 def test_a_test_belongs_to_the_motif_above_it():
-    file = parse('motif a { FADD %x }\ntest "1" expect 0 sm_90 {{ }}\nmotif b { FADD %x }\ntest "2" expect 1 sm_80 {{ }}')
+    file = parse(
+        'motif a { FADD %x }\ntest "1" expect 0 sm_90 {{ }}\n'
+        'motif b { FADD %x }\ntest "2" expect 1 sm_80 {{ }}'
+    )
     assert [(t.title, t.motif, t.arch) for t in file.tests] == [("1", "a", "sm_90"), ("2", "b", "sm_80")]
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sassql.engine.pattern import Pattern
 from sassql.errors import PatternError
 from sassql.testing.blocks import Verdict, run, run_file
-from sassql.engine.pattern import Pattern
 
 MOTIF = """
 motif sums {
@@ -93,7 +93,8 @@ def test_a_source_that_is_not_there(source, message):
 
 
 def test_a_test_belongs_to_one_motif():
-    text = 'motif other { f: FADD %d }\nmotif m { f: FMUL %d }\ntest "t" expect 0 sm_90 {{\nFADD R1, R2, R3 ;\n}}'
+    motifs = "motif other { f: FADD %d }\nmotif m { f: FMUL %d }\n"
+    text = motifs + 'test "t" expect 0 sm_90 {{\nFADD R1, R2, R3 ;\n}}'
     assert [o.verdict for o in run(Pattern.parse(text))] == [Verdict.PASSED]
 
 
@@ -109,9 +110,8 @@ def test_listings_of_the_pattern_library_hold():
     for path in sorted(Path("patterns").rglob("*.sq")):
         pattern = Pattern.load(path)
         assert not pattern.findings, pattern.findings
-        for found in run(Pattern(_without_sources(pattern.file))):
-            if found.verdict is Verdict.FAILED:
-                failed.append((found.place, found.test.title, found.details))
+        outcomes = run(Pattern(_without_sources(pattern.file)))
+        failed += [(o.place, o.test.title, o.details) for o in outcomes if o.verdict is Verdict.FAILED]
     assert failed == []
 
 
