@@ -3,152 +3,157 @@
     python benchmarks/oracle_registers.py libbitsandbytes_cuda130.so kernel.cubin --arch sm_90
 
 Prints, per architecture, how many instructions have exactly the registers that nvdisasm marks,
-and the most frequent differences with an example each. Calls are judged apart: nvdisasm marks
-what the ABI lets a callee clobber. Cubins of the old ELF layout need a 12.x tool, named by
-`SASSQL_NVDISASM_12`; without it they are counted as not judged. UR63 and up, which Blackwell
-has, are not in nvdisasm's table and are left out of the comparison.
+and the most frequent differences with an example each. Calls are judged by the rule that
+`docs/accuracy.md` states. What is known to differ, and why, is there too; each of these cases
+is a named rule of `known_different.py` and counted under its name. Cubins of the old ELF layout
+need a 12.x tool, named by `SASSQL_NVDISASM_12`; without it they are counted as not judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sassql.errors import Problem
+import known_different
+from life_ranges import Marks, Registers, cubins, oracle
+
+import sassql.facts
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
-from sassql.model.program import Module
-from sassql.model.register import Register
-from sassql.reading import containers, elf, tools
 from sassql.reading.cubin import read_module
 
-GROUPS = {"GPR": "R", "PRED": "P", "UGPR": "UR", "UPRED": "UP"}
-FUNCTIONS_PER_CALL = 40
-_LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*// (\|.*\|)\s*$")
-_HEADER = re.compile(r"// (\|.*[A-Z0-9#].*\|)\s*$")
-_SECTION = re.compile(r"^\s*//-+ \.text\.(\S+)\s+-")
+assert sassql.facts.__all__  # importing it registers the analyses
 
-Marks = dict[int, tuple[frozenset[str], frozenset[str]]]
+HEADER = "arch\ttext\thidden\tdefs\tuses"
 
 
-def columns(header: list[str]) -> dict[int, str]:
-    """Register name by column of the table, from its header rows."""
-    bars = [i for i, c in enumerate(header[-1]) if c == "|"]
-    found: dict[int, str] = {}
-    for left, right in pairwise(bars):
-        name = next((n for row in header if (n := row[left + 1 : right].strip()) in GROUPS), "")
-        start = header[-1].find("#", left) + 1
-        for column in range(start, right):
-            digits = "".join(row[column] for row in header if column < len(row) and row[column].isdigit())
-            if digits and name:
-                found[column] = f"{GROUPS[name]}{int(digits)}"
-    return found
+def shape_key(shape: str) -> str:
+    """A shape without its guard: what `tests/isa/observed.tsv` has one row of."""
+    return re.sub(r"^@\S+ ", "", shape)
 
 
-def parse(text: str) -> dict[str, Marks]:
-    """Marked definitions and uses by section and address."""
-    found: dict[str, Marks] = {}
-    marks: Marks = {}
-    names: dict[int, str] = {}
-    header: list[str] = []
-    for line in text.splitlines():
-        if section := _SECTION.match(line):
-            marks = found.setdefault(section[1], {})
-            names, header = {}, []
-        elif row := _LINE.match(line):
-            if not names and header:
-                names = columns(header)
-            cells = row[3]
-            defs = frozenset(n for c, n in names.items() if cells[c : c + 1] in ("^", "x"))
-            uses = frozenset(n for c, n in names.items() if cells[c : c + 1] in ("v", "x"))
-            marks[int(row[1], 16)] = defs, uses
-        elif not names and (table := _HEADER.search(line)):
-            header.append(table[1])
-    return found
-
-
-def oracle(data: bytes, layout: str) -> dict[str, Marks] | None:
-    """What nvdisasm marks, in chunks of functions to bound its memory; None where no tool can."""
-    tool = str(tools.find("nvdisasm").path) if layout == "new" else os.environ.get("SASSQL_NVDISASM_12")
-    if not tool:
-        return None
-    indices = [s.symbol_index for s in elf.read_cubin(data).sections]
-    found: dict[str, Marks] = {}
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(data)
-        file.flush()
-        for start in range(0, len(indices), FUNCTIONS_PER_CALL):
-            chunk = ",".join(map(str, indices[start : start + FUNCTIONS_PER_CALL]))
-            command = [tool, "-c", "-plr", "-lrm", "narrow", "-fun", chunk, file.name]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(f"  oracle refuses {chunk[:40]}…: {done.stderr.strip()[:160]}", file=sys.stderr)
-            found.update({k: v for k, v in parse(done.stdout).items() if v})
-    return found
-
-
-def _shown(registers: frozenset[Register]) -> frozenset[str]:
-    """Names of the registers that the oracle can show: its table of uniform registers ends at UR62."""
-    return frozenset(str(r) for r in registers if r.file != "UR" or r.index < 63)
-
-
+@dataclass(slots=True)
 class Score:
-    def __init__(self, observed: dict[str, str] | None = None) -> None:
-        self.observed = observed
-        self.equal = self.total = self.calls = self.calls_equal = self.unmarked = 0
-        self.silent: Counter[str] = Counter()
-        self.wrong: Counter[str] = Counter()
-        self.examples: dict[str, str] = {}
+    """Counts of one architecture; differences and unknown forms by shape, with an example each."""
 
-    def judge(self, kernel: Kernel, marks: Marks) -> None:
+    observed: dict[str, str]
+    total: int = 0
+    equal: int = 0
+    calls: int = 0
+    calls_equal: int = 0
+    unmarked: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def judge(self, kernel: Kernel, marks: Marks, layout: str) -> None:
+        """Compare every instruction of a kernel."""
         for ins in kernel.instructions:
-            if ins.address not in marks:
-                self.unmarked += 1
-                self.silent[ins.opcode] += 1
-                continue
-            defs, uses = marks[ins.address]
-            mine = _shown(ins.defs), _shown(ins.uses)
-            same = mine == (defs, uses)
-            if self.observed is not None:
-                self._observe(ins, defs, uses)
-            if ins.opcode == "CALL":
-                self.calls += 1
-                self.calls_equal += same
-                continue
-            self.total += 1
-            self.equal += same
-            if not same:
-                key = re.sub(r"\d+", "#", re.sub(r"^@\S+ ", "", ins.form.shape.text))[:70]
-                self.wrong[key] += 1
-                lack = f"defs {sorted(defs ^ mine[0])} uses {sorted(uses ^ mine[1])}"
-                oracle_says = f"oracle defs {sorted(defs)} uses {sorted(uses)}"
-                self.examples.setdefault(key, f"{ins.text}   {lack}   {oracle_says}")
+            if ins.address not in marks.at:
+                self.unmarked[ins.opcode] += 1
+            elif ins.opcode == "CALL":
+                self._judge_call(ins, marks)
+            else:
+                self._judge_plain(ins, marks, layout)
 
-    def _observe(self, ins: Instruction, defs: frozenset[str], uses: frozenset[str]) -> None:
+    def _judge_plain(self, ins: Instruction, marks: Marks, layout: str) -> None:
+        defs, uses = marks.at[ins.address]
+        mine = _names(ins.defs), _names(ins.uses)
+        self.total += 1
+        self.equal += mine == (defs, uses)
+        if mine == (defs, uses):
+            self._observe(ins, defs, uses)
+        elif rule := known_different.rule(ins, marks, layout):
+            self.known[rule] += 1
+        else:
+            self._differs(self.wrong if ins.known else self.unknown, ins, mine, (defs, uses))
+
+    def _judge_call(self, ins: Instruction, marks: Marks) -> None:
+        defs, uses = marks.at[ins.address]
+        written = ins.kernel.fact("clobbers").get(ins.index, 0)
+        mine = known_different.called(ins, written, marks.columns)
+        self.calls += 1
+        self.calls_equal += mine == (defs, uses)
+        if mine != (defs, uses):
+            self._differs(self.wrong, ins, mine, (defs, uses))
+
+    def _differs(
+        self,
+        where: Counter[str],
+        ins: Instruction,
+        mine: tuple[Registers, Registers],
+        theirs: tuple[Registers, Registers],
+    ) -> None:
+        key = re.sub(r"\d+", "#", shape_key(ins.form.shape.text))[:90]
+        where[key] += 1
+        lack = f"differ in defs {sorted(theirs[0] ^ mine[0])} uses {sorted(theirs[1] ^ mine[1])}"
+        oracle_says = f"oracle defs {sorted(theirs[0])} uses {sorted(theirs[1])}"
+        self.examples.setdefault(key, f"{ins.address:#x} {ins.text}   {lack}   {oracle_says}")
+
+    def _observe(self, ins: Instruction, defs: Registers, uses: Registers) -> None:
         """Keep the first instruction of each mnemonic and operand shape, guards left out."""
-        key = re.sub(r"^@\S+ ", "", ins.form.shape.text)
-        hidden = " ".join(map(str, ins.form.hidden))
-        fields = [ins.kernel.arch, ins.form.text, hidden, " ".join(sorted(defs)), " ".join(sorted(uses))]
-        self.observed.setdefault(key, "\t".join(fields))
+        key = shape_key(ins.form.shape.text)
+        if key not in self.observed:
+            hidden = " ".join(map(str, ins.form.hidden))
+            fields = [ins.kernel.arch, ins.form.text, hidden, " ".join(sorted(defs)), " ".join(sorted(uses))]
+            self.observed[key] = "\t".join(fields)
+
+    def figures(self) -> dict[str, object]:
+        return {
+            "equal": self.equal,
+            "total": self.total,
+            "known_different": dict(self.known),
+            "different": dict(self.wrong),
+            "unknown": dict(self.unknown),
+            "calls": self.calls,
+            "calls_equal": self.calls_equal,
+        }
 
 
-def cubins(path: Path) -> Iterator[tuple[str, bytes]]:
-    data = path.read_bytes()
-    if data[18:20] == b"\xbe\x00":
-        yield str(path), data
-        return
-    for entry in containers.entries(data, file=str(path)):
-        if not isinstance(entry, Problem) and entry.kind == "cubin":
-            yield f"{path}[{entry.name}]", entry.data
+def _names(registers: frozenset[object]) -> Registers:
+    return frozenset(map(str, registers))
+
+
+def report(scores: Mapping[str, Score], unjudged: Mapping[str, int], show: int) -> None:
+    """The figures of each architecture, with the most frequent differences."""
+    for arch, score in sorted(scores.items()):
+        share = 100 * score.equal / max(1, score.total)
+        print(
+            f"{arch}: {score.equal} of {score.total} instructions equal ({share:.3f} %), "
+            f"known different {dict(score.known)}, calls {score.calls_equal} of {score.calls}, "
+            f"not shown by the oracle {score.unmarked.total()} {dict(score.unmarked.most_common(3))}"
+        )
+        for title, counts in (("unknown", score.unknown), ("different", score.wrong)):
+            for key, count in counts.most_common(show):
+                print(f"    {title} {count:7} {key}\n            {score.examples[key]}")
+    for arch, count in sorted(unjudged.items()):
+        print(f"{arch}: {count} instructions not judged (no tool, or refused by it)")
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Options that the scripts share."""
+    parser.add_argument("--arch", help="only this architecture")
+    parser.add_argument("--show", type=int, default=12, help="differences shown per architecture")
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument(
+        "--record", type=Path, help="write one observed instruction per mnemonic and shape here"
+    )
+
+
+def write_results(arguments: argparse.Namespace, scores: Mapping[str, Score]) -> None:
+    """What `--record` and `--json` ask for."""
+    if arguments.record:
+        rows = {row for score in scores.values() for row in score.observed.values()}
+        arguments.record.write_text("\n".join([HEADER, *sorted(rows)]) + "\n", "utf-8")
+    if arguments.json:
+        figures = {arch: score.figures() for arch, score in sorted(scores.items())}
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
 def main() -> int:
@@ -156,44 +161,24 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--arch", help="only this architecture")
-    parser.add_argument("--show", type=int, default=12, help="differences shown per architecture")
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument(
-        "--record", type=Path, help="write one observed instruction per mnemonic and shape here"
-    )
+    add_report_options(parser)
     arguments = parser.parse_args()
     observed: dict[str, str] = {}
     scores: dict[str, Score] = defaultdict(lambda: Score(observed))
     unjudged: Counter[str] = Counter()
     for path in arguments.paths:
         for name, data in cubins(path):
-            module: Module = read_module(data, Source(name))[0]
+            module = read_module(data, Source(name))[0]
             if arguments.arch and module.arch != arguments.arch:
                 continue
-            found = oracle(data, module.layout)
-            if found is None:
-                unjudged[module.arch] += module.instructions
-                continue
+            found = oracle(data) or {}
             for kernel in module.kernels:
-                scores[module.arch].judge(kernel, found.get(kernel.name, {}))
-    for arch, score in sorted(scores.items()):
-        share = 100 * score.equal / max(1, score.total)
-        print(
-            f"{arch}: {score.equal} of {score.total} instructions equal ({share:.3f} %), "
-            f"calls {score.calls_equal} of {score.calls}, not shown by the oracle {score.unmarked} "
-            f"{dict(score.silent.most_common(3))}"
-        )
-        for key, count in score.wrong.most_common(arguments.show):
-            print(f"    {count:7} {key}\n            {score.examples[key]}")
-    for arch, count in sorted(unjudged.items()):
-        print(f"{arch}: {count} instructions not judged (old ELF layout, no SASSQL_NVDISASM_12)")
-    if arguments.record:
-        head = "arch\ttext\thidden\tdefs\tuses"
-        arguments.record.write_text("\n".join([head, *sorted(observed.values())]) + "\n")
-    if arguments.json:
-        figures = {a: {"equal": s.equal, "total": s.total} for a, s in scores.items()}
-        arguments.json.write_text(json.dumps(figures, indent=1))
+                if kernel.name in found:
+                    scores[module.arch].judge(kernel, found[kernel.name], module.layout)
+                else:
+                    unjudged[module.arch] += len(kernel.instructions)
+    report(scores, unjudged, arguments.show)
+    write_results(arguments, scores)
     return 0
 
 

@@ -60,6 +60,13 @@ class Compiled:
         return _cubin(self.arch, self.name, self.options)
 
     @property
+    def path(self) -> Path:
+        """A file with the cubin; it lies in the cache folder of the session."""
+        path = Path(os.environ["SASSQL_CACHE"]) / f"{self.arch}-{Path(self.name).stem}.cubin"
+        path.write_bytes(self.cubin)
+        return path
+
+    @property
     def module(self) -> Module:
         return _module(self.arch, self.name, self.options)
 
@@ -75,11 +82,9 @@ class Compiled:
 
 @functools.cache
 def _listing(compiled: Compiled, arguments: tuple[str, ...]) -> str:
-    path = Path(os.environ["SASSQL_CACHE"]) / f"{compiled.arch}-{compiled.name}.cubin"
-    path.write_bytes(compiled.cubin)
     if arguments == ("cuobjdump",):
-        return tools.run(tools.find("cuobjdump"), "-sass", str(path))
-    return tools.disassemble_elf(path, *arguments)
+        return tools.run(tools.find("cuobjdump"), "-sass", str(compiled.path))
+    return tools.disassemble_elf(compiled.path, *arguments)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from sassql.corpus import ingest
 from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, EXIT_USAGE, Problem, SassqlError
 from sassql.model.kernel import Kernel
 from sassql.model.program import Module
-from sassql.reading.load import Options
+from sassql.reading.load import Options, architectures
 
 Command = TypeVar("Command", bound="Callable[..., object]")
 SHOWN_PROBLEMS = 20
@@ -43,11 +43,6 @@ def input_options(command: Command) -> Command:
         metavar="LIST",
         help="Only these architectures (sm_80,sm_90a); sources are compiled for them.",
     )(command)
-
-
-def architectures(text: str | None) -> tuple[str, ...]:
-    """The names of a comma-separated list."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 @dataclass(slots=True)
@@ -105,6 +100,8 @@ class Reading:
                 return code
         if not self.modules_read and not serious:
             click.echo(f"note: nothing for the architectures {self.arch}", err=True)
+        elif not self.kernels_read and not serious:
+            click.echo("note: what was read holds no kernel", err=True)
         return EXIT_FOUND if found and self.modules_read else EXIT_NOTHING
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import click
 
+from sassql import __version__
 from sassql.errors import EXIT_FOUND, EXIT_USAGE, SassqlError
 
 COMMANDS = {
@@ -46,7 +47,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="sassql")
+@click.version_option(__version__, prog_name="sassql")
 def cli() -> None:
     """Ask GPU machine code what your mathematics became.
 

@@ -14,6 +14,8 @@ from sassql.cli.output import format_option, write_rows
 from sassql.engine.pattern import Pattern
 from sassql.errors import EXIT_INPUT, EXIT_TOOL, EXIT_USAGE
 
+COLUMNS = ("file", "entry", "kernel", "function", "arch", "motif", "status", "columns", "at", "reason")
+
 
 @click.command()
 @click.argument("pattern", type=click.Path(path_type=Path))
@@ -58,7 +60,7 @@ def query(
                     tally["gave_up"] += row.status == "gave_up"
                     yield _for_people(row.as_record()) if table else row.as_record()
 
-    write_rows(rows(), format)
+    write_rows(rows(), format, columns=COLUMNS if format == "csv" else None)
     code = reading.finish(found=tally["rows"] > 0)
     skipped = f", {tally['skipped']} outside the motif's architectures" if tally["skipped"] else ""
     read = f"{reading.kernels_wanted} kernels of {reading.modules_read} modules"

@@ -70,6 +70,8 @@ def show(
       sassql show kernel.cubin
       sassql show libfoo.so --arch sm_90 --kernel '*softmax*' --motif patterns/warp/shuffle_ladder.sq
       sassql show kernel.cu --registers | less -R
+
+    Exit codes: 0 done, 1 nothing to print, 2 bad pattern, 3 something could not be read, 4 a tool is missing.
     """
     patterns = [Pattern.load(path) for path in motifs]
     reading = Reading(paths, arch, kernel_glob)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 COLUMNS = ("file", "entry", "kernel", "function", "arch", "motif", "status")
 
 
-def load(source: str | Path | bytes, *, arch: str | Sequence[str] | None = None) -> Program:
+def load(
+    source: str | Path | bytes | bytearray | memoryview, *, arch: str | Sequence[str] | None = None
+) -> Program:
     """Read GPU code from a file, a folder, or bytes.
 
     Args:
@@ -39,21 +41,14 @@ def load(source: str | Path | bytes, *, arch: str | Sequence[str] | None = None)
         UsageError: there is no such file.
         ToolMissingError: a CUDA tool that is needed was not found.
     """
-    options = Options(architectures=_architectures(arch))
-    if isinstance(source, bytes):
+    options = Options(architectures=reading.architectures(arch))
+    if isinstance(source, bytes | bytearray | memoryview):
         program = reading.collect("<bytes>", reading.read_bytes(source, options=options))
     else:
         program = reading.collect(str(source), ingest.read(Path(source), options))
     if not program.modules:
         _raise_first(program)
     return program
-
-
-def _architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
-    if arch is None:
-        return ()
-    names = arch.split(",") if isinstance(arch, str) else arch
-    return tuple(name.strip() for name in names if name.strip())
 
 
 def _raise_first(program: Program) -> None:
@@ -86,7 +81,7 @@ class Corpus:
         """
         if not Path(path).exists():
             raise UsageError(f"no such file or folder: {path}")
-        return cls(Path(path), Options(architectures=_architectures(arch)))
+        return cls(Path(path), Options(architectures=reading.architectures(arch)))
 
     def modules(self) -> Iterator[Module]:
         """Modules one after the other; earlier ones can be forgotten."""

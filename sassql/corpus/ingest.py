@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sassql.corpus.build import Progress, build
 from sassql.corpus.manifest import MANIFEST
+from sassql.errors import Place, UsageError
 from sassql.model.kernel import Source
 from sassql.reading import load
 from sassql.reading.load import EVERYTHING, Found, Options
@@ -29,7 +30,13 @@ def read(path: Path, options: Options = EVERYTHING, *, progress: Progress | None
         UsageError: no such path, or a bad manifest.
         ToolMissingError: a corpus needs NVRTC and there is none.
     """
-    if not is_corpus(path):
+    try:
+        compiled_first = is_corpus(path)
+    except OSError as error:  # a name that is too long, a folder that may not be searched
+        raise UsageError(
+            error.strerror or str(error), place=Place(str(path)), hint="check the path"
+        ) from None
+    if not compiled_first:
         yield from load.read(path, options)
         return
     result = build(path, options.architectures or None, progress=progress)

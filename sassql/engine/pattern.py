@@ -117,19 +117,25 @@ def match_motif(
 
 
 def derive(plan: MotifPlan, view: View, budget: Budget, satisfy: Satisfy) -> Iterator[Bindings]:
-    """Every derivation of a motif: its lines and its runs over one set of bindings."""
+    """Every derivation of a motif: its lines and its runs over one set of bindings.
+
+    Lines that know an integer of a header come before the runs, all others behind them.
+    """
     found = [Runs(run, view, satisfy, budget) for run in plan.runs]
+    headers = {key for run in plan.runs for key in run.unknowns()}
+    early = [line for line in plan.lines if not headers.isdisjoint(slot.key for slot in line.slots)]
+    late = [line for line in plan.lines if line not in early]
 
     def with_runs(waiting: Sequence[Runs], bindings: Bindings) -> Iterator[Bindings]:
         if not waiting:
-            yield bindings
+            yield from satisfy(late, view, bindings, budget)
             return
         for extended in waiting[0].extend(bindings, plan.conditions, plan.aliases):
             yield from with_runs(waiting[1:], extended)
 
     if all(run.runs for run in found):
-        for bindings in with_runs(found, Bindings()):
-            yield from satisfy(plan.lines, view, bindings, budget)
+        for bindings in satisfy(early, view, Bindings(), budget):
+            yield from with_runs(found, bindings)
 
 
 def doubt(kernel: Kernel) -> str:

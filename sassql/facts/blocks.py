@@ -18,6 +18,7 @@ from sassql.isa.flow import Flow, FlowKind, flow_of
 from sassql.model.kernel import Kernel, provides
 
 NO_FUNCTION = -1
+_LEAVING = frozenset({FlowKind.EXIT, FlowKind.RETURN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Blocks:
     in ``kernel.functions``, or -1 for the entry. ``entries`` are the blocks where the entry
     and the local functions begin; calls to a place without a symbol add theirs.
     ``unresolved`` are instruction numbers of branches whose targets are not all known.
+    ``leaving`` are the blocks where a thread may exit or return, perhaps under a guard.
 
     A block is ``reachable`` unless it is proven that nothing leads to it: padding, and the
     far side of an ``@!PT BRA``. A function with an unresolved branch has no such proof.
@@ -58,6 +60,7 @@ class Blocks:
     entries: tuple[int, ...]
     reachable: tuple[bool, ...]
     unresolved: tuple[int, ...]
+    leaving: tuple[int, ...]
     calls: tuple[Call, ...]
 
     def __len__(self) -> int:
@@ -158,8 +161,9 @@ class _Splitter:
 
 
 def _function_of(kernel: Kernel, starts: Sequence[int]) -> tuple[int, ...]:
-    """By block, the number of the local function that covers it; -1 for the entry."""
-    spans = [(f.start, f.start + f.size, n) for n, f in enumerate(kernel.functions) if not f.entry]
+    """By block, the number of the innermost local function that covers it; -1 for the entry."""
+    numbered = sorted(enumerate(kernel.functions), key=lambda pair: -pair[1].start)
+    spans = [(f.start, f.start + f.size, n) for n, f in numbered if not f.entry]
     addresses = kernel.addresses[list(starts)].tolist()
     return tuple(
         next((n for low, high, n in spans if low <= address < high), NO_FUNCTION) for address in addresses
@@ -212,6 +216,7 @@ def blocks(kernel: Kernel) -> Blocks:
         entries=entries,
         reachable=reachable,
         unresolved=tuple(sorted(splitter.unresolved)),
+        leaving=tuple(int(of[i]) for i, flow in splitter.flows.items() if flow.kind in _LEAVING),
         calls=calls,
     )
 
@@ -248,6 +253,8 @@ def _jumping_calls(splitter: _Splitter, starts: npt.NDArray[np.int32]) -> frozen
         return frozenset()
     of = _block_of(starts, splitter.count)
     successors = _edges(splitter, starts, of, frozenset())
+    for index, target in doubtful.items():  # what a jump leads to, if it is one
+        successors[of[index]] += (int(of[target]),)
     function = _function_of(splitter.kernel, starts.tolist())
     returns = [int(of[i]) for i, flow in splitter.flows.items() if flow.kind is FlowKind.RETURN]
     returning = reached(returns, _predecessors(successors, [True] * len(starts)))

@@ -163,12 +163,13 @@ def dominators(kernel: Kernel) -> Dominators:
 def postdominators(kernel: Kernel) -> Dominators:
     """The post-dominator tree: ``dominates(a, b)`` says that every way out of ``b`` goes through ``a``.
 
-    Ways out are exits, returns, and branches with unknown targets. A region without a way
+    Ways out are exits and returns, guarded ones too, branches with unknown targets, and the
+    end of the section. A region without a way
     out (an endless loop) is given one at its last block, so that every block has a place.
     """
     found: Blocks = kernel.fact("blocks")
     ways_out = [block for block, following in enumerate(found.successors) if not following]
-    ways_out += [int(found.of[index]) for index in found.unresolved]
+    ways_out += [*found.leaving, *(int(found.of[index]) for index in found.unresolved)]
     ways_out = sorted(set(ways_out))
     seen = [False] * len(found)
     for block in ways_out:

@@ -31,7 +31,9 @@ def place_phis(blocks: Blocks, tree: Dominators, live: Liveness) -> list[int]:
     """By block, the mask of registers that need a φ at its start."""
     frontier = frontiers(tree, blocks.roots, blocks.predecessors)
     phis = [0] * len(blocks)
-    pending = [block for block, mask in enumerate(live.defined) if mask]
+    for block in _shared(blocks, tree):
+        phis[block] = live.live_in[block]
+    pending = [block for block, mask in enumerate(live.defined) if mask or phis[block]]
     while pending:
         block = pending.pop()
         mask = live.defined[block] | phis[block]
@@ -41,6 +43,16 @@ def place_phis(blocks: Blocks, tree: Dominators, live: Liveness) -> list[int]:
                 phis[join] |= new
                 pending.append(join)
     return phis
+
+
+def _shared(blocks: Blocks, tree: Dominators) -> set[int]:
+    """Blocks that several functions, or unreachable regions, run into: each brings its own registers."""
+    roots = set(blocks.roots)
+    return {
+        block
+        for block in tree.roots
+        if block not in roots or not all(tree.dominates(block, p) for p in blocks.predecessors[block])
+    }
 
 
 class Renamer:
@@ -59,6 +71,7 @@ class Renamer:
     ) -> None:
         self.ssa, self.blocks, self.tree = ssa, blocks, tree
         self.registers, self.clobbers = registers, clobbers
+        self._from_outside = frozenset(blocks.roots)
         self.read: dict[int, Sequence[int]] = {}
         self.first: dict[int, int] = {}
         self._current = [0] * len(registers)
@@ -72,8 +85,8 @@ class Renamer:
     def run(self, phis: Sequence[int], items: Mapping[int, Iterable[tuple[int, Access]]]) -> None:
         """Name every read and definition; ``phis`` is a mask by block."""
         self._make_phis(phis)
-        pending = [(root, _ENTER, 0) for root in reversed(self.blocks.roots)]
-        roots = set(self.blocks.roots)
+        pending = [(root, _ENTER, 0) for root in reversed(self.tree.roots)]
+        roots = set(self.tree.roots)
         while pending:
             block, step, depth = pending.pop()
             if step is _LEAVE:
@@ -96,12 +109,11 @@ class Renamer:
             self.ssa.inputs[value] = tuple(inputs)
 
     def _make_phis(self, phis: Sequence[int]) -> None:
-        roots = set(self.blocks.roots)
         for block, mask in enumerate(phis):
             made = {}
             for number in bits(mask):
                 made[number] = self._add(ValueKind.PHI, number, -1, block)
-                width = len(self.blocks.predecessors[block]) + (block in roots)
+                width = len(self.blocks.predecessors[block]) + (block in self._from_outside)
                 self._inputs[made[number]] = [-1] * width
             self._phis.append(made)
 
@@ -121,8 +133,9 @@ class Renamer:
         self._origins.append((ValueKind.ENTRY, -1, root))
         origin = ~(len(self._origins) - 1)
         self._current = [origin] * len(self.registers)
-        for number, value in self._phis[root].items():
-            self._inputs[value][-1] = self._value(number)
+        if root in self._from_outside:
+            for number, value in self._phis[root].items():
+                self._inputs[value][-1] = self._value(number)
 
     def _enter(self, block: int) -> None:
         current = self._current

@@ -11,7 +11,7 @@ from importlib import resources
 from sassql.isa.widths import ADDRESS_RULES, RULES, AddressRule, Rule
 from sassql.model.operands import Access
 
-SILENT_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2", "rest", "lut", "lut2", "mask2"})
+SILENT_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2", "rest", "lut", "lut2"})
 """Operands that a pattern may leave out in the middle: predicates beside the result, lookup tables."""
 
 _PREDICATE_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2"})

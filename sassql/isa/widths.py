@@ -16,6 +16,7 @@ Rule = Callable[[tuple[str, ...], tuple[str, ...]], int | None]
 AddressRule = Callable[[tuple[str, ...], str, str, str], int | None]
 
 _SIZE = {"64": 2, "96": 3, "128": 4, "256": 8, "U64": 2, "S64": 2, "F64": 2}
+_MMA_SHAPE = re.compile(r"\d+|\d+x\d+x\d+")
 _WIDE_TYPES = frozenset({"64", "S64", "U64", "F64"})
 _FORMATS = ("F16", "F32", "F64", "BF16", "TF32", "E4M3", "E5M2")
 
@@ -92,12 +93,12 @@ def _mma_table() -> dict[tuple[str, str], tuple[int, int, int, int]]:
     return {(row[0], row[1]): (int(row[2]), int(row[3]), int(row[4]), int(row[5])) for row in rows}
 
 
-def _mma(operand: int) -> Rule:
+def _mma(operand: int, kind: str = "") -> Rule:
     """Width of operand d, a, b or c (0 to 3) of a warp MMA: the row whose shape and types fit best."""
 
     def rule(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int | None:
-        shape = next((m for m in modifiers if m.isdigit()), "")
-        for wanted in (*(m for m in modifiers if not m.isdigit()), ""):
+        shape = next((m for m in modifiers if _MMA_SHAPE.fullmatch(m)), "")
+        for wanted in (kind or shape, *modifiers, ""):
             if (row := _mma_table().get((shape, wanted))) is not None:
                 return row[operand]
         return None
@@ -151,10 +152,8 @@ RULES: dict[str, Rule] = {
     "ldtm": _ldtm,
     "gmma_d": _gmma_d,
     "gmma_a": _fixed(4),
-    "mma_d": _mma(0),
-    "mma_a": _mma(1),
-    "mma_b": _mma(2),
-    "mma_c": _mma(3),
+    **{f"mma_{name}": _mma(i) for i, name in enumerate("dabc")},
+    **{f"dmma_{name}": _mma(i, "F64") for i, name in enumerate("dabc")},
     "enl2": _fixed(4),
     **{str(n): _fixed(n) for n in (1, 2, 3, 4)},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ SUFFIXES = frozenset({".cubin", ".fatbin", ".o", ".a", ".so", ".sass", ".cu", ".
 _BATCH_BYTES = 32 << 20
 _HEAD = 1 << 16
 _ELF = b"\x7fELF"
+_ARCH = re.compile(r"sm_\d+[af]?|all")
 _CUDA_MACHINE = b"\xbe\x00"
 
 Found = Module | Problem
@@ -46,6 +48,20 @@ EVERYTHING = Options()
 """Every architecture that is there; sources for the default one."""
 
 
+def architectures(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Architectures as people name them: a comma-separated list, or several names; none for nothing.
+
+    Raises:
+        UsageError: one of them is not written like an architecture.
+    """
+    given = names.split(",") if isinstance(names, str) else names or ()
+    found = tuple(name.strip() for name in given if name.strip())
+    for name in found:
+        if not _ARCH.fullmatch(name):
+            raise UsageError(f"{name!r} is not an architecture", hint="write it like sm_90 or sm_90a")
+    return found
+
+
 def read(path: Path, options: Options = EVERYTHING) -> Iterator[Found]:
     """Modules of a file or of the files of a folder, in order, as they are read.
 
@@ -65,10 +81,12 @@ def read(path: Path, options: Options = EVERYTHING) -> Iterator[Found]:
     except SassqlError as error:
         yield Problem.of(error.at(file=str(path)))
     except OSError as error:
-        yield Problem(error.strerror or str(error), Place(str(path)))
+        yield Problem(error.strerror or str(error), Place(str(path)), "check the path and its permissions")
 
 
-def read_bytes(data: bytes, name: str = "<bytes>", options: Options = EVERYTHING) -> Iterator[Found]:
+def read_bytes(
+    data: bytes | bytearray | memoryview, name: str = "<bytes>", options: Options = EVERYTHING
+) -> Iterator[Found]:
     """The same for the content of a file, called ``name`` in messages."""
     try:
         yield from _content(memoryview(data), name, options)
@@ -154,6 +172,8 @@ def _content(view: memoryview, name: str, options: Options) -> Iterator[Found]:
         yield from _compiled("ptx", bytes(view).decode("utf-8", "replace"), name, options)
     elif b"\0" not in head and (suffix == ".sass" or looks_like_listing(head.decode("utf-8", "replace"))):
         yield from _listing(bytes(view).decode("utf-8", "replace"), name, options)
+    elif b"\0" not in head and b"__global__" in head:
+        yield from _compiled("cuda", bytes(view).decode("utf-8", "replace"), name, options)
     else:
         raise InputError(
             _unknown(head, suffix), hint="expected a cubin, fat binary, library, listing, .cu or .ptx"

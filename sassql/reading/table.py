@@ -120,6 +120,14 @@ class WordTable:
             found[opcode_of(self._loose[row - LOOSE][0])] += 1
         return found
 
+    def shape_texts(self, rows: npt.NDArray[np.int32]) -> set[str]:
+        """The distinct shapes among ``rows``, as text; no form is made."""
+        found: set[str] = set()
+        for base, segment in zip(self._bases, self._segments, strict=True):
+            mine = rows[(rows >= base) & (rows < base + len(segment))] - base
+            found.update(segment.shape_texts[shape] for shape in np.unique(segment.shapes[mine]).tolist())
+        return found | {self[row].shape.text for row in np.unique(rows[rows >= LOOSE]).tolist()}
+
     def problems(self, rows: npt.NDArray[np.int32]) -> dict[int, str]:
         """The rows among ``rows`` that did not decode: no instruction, or text that the grammar refuses."""
         known = dict(self._loose_problems)

@@ -212,6 +212,8 @@ def test_an_integer_of_the_header_that_a_line_knows(match):
     text = ["IADD3 R50, R51, {}, RZ ;", *ladder(2, 1), "FADD R6, R4, R9 ;"]
     assert len(match(body, listing(text).format("0x4"))) == 1
     assert match(body, listing(text).format("0x8")) == []
+    far = body.replace("#n / 2", "#n - 1000")
+    assert len(match(far, listing(text).format("0x3ea"))) == 1
 
 
 def test_the_smallest_integer_that_solves_the_header(match):

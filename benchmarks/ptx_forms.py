@@ -1,0 +1,250 @@
+"""Kernels with one PTX instruction each, from `ptx_forms.txt`, in every form that an architecture takes.
+
+    python benchmarks/ptx_forms.py --out /tmp/forms          # 26 architectures, a cubin or several each
+
+No library uses more than a part of the instruction set. `ptx_forms.txt` lists PTX instructions with
+holes for their operands; each becomes a small kernel that loads its inputs, executes it and stores
+what it wrote. Inputs come from memory (general registers), from parameters (uniform registers and
+constants), or both in turn, so that one PTX instruction gives several operand shapes. What ptxas
+refuses for an architecture is left out for it. No GPU and no toolkit: nvJitLink assembles.
+
+Holes: `$i32` input and `$o32` output of that many bits (8, 16, 32, 64, 128), `$x32` both, `$ip $op`
+predicates, `$i32*4` a list of four, `$f32` a float constant, `$s` an address in shared memory, `$g`
+in global memory, `$c` in constant memory, `$t` a tensor map or handle (64 bits). `<a|b>` makes a form for each of `a` and `b`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cuda.bindings import nvjitlink
+
+from sassql.reading.compile import supported_architectures
+
+FORMS = Path(__file__).with_name("ptx_forms.txt")
+VARIANTS = ("memory", "parameters", "mixed")
+KERNELS_PER_MODULE = 400
+PTX_VERSION = "9.4"
+
+_CHOICE = re.compile(r"<([^<>]*)>")
+_HOLE = re.compile(r"\$(?:([iox])(8|16|32|64|128|p)|([sgct]))(?:\*(\d+))?")
+_ERROR = re.compile(r"line (\d+); (?:error|fatal)")
+_HEAD = """.version {version}
+.target {arch}
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.const .align 16 .b8 table[4096];
+"""
+_KERNEL = """.visible .entry {name}(.param .u64 out, .param .u64 in, .param .align 16 .b8 args[1024])
+{directives}{{
+.reg .b32 %tid, %small, %sh;
+.reg .b64 %base, %to, %step, %const;
+.reg .pred %always;
+ld.param.u64 %base, [in];
+ld.param.u64 %to, [out];
+cvta.to.global.u64 %base, %base;
+cvta.to.global.u64 %to, %to;
+mov.u32 %tid, %tid.x;
+mul.wide.u32 %step, %tid, 256;
+add.s64 %base, %base, %step;
+add.s64 %to, %to, %step;
+{body}
+ret;
+}}
+"""
+
+
+def forms(text: str) -> list[str]:
+    """The instructions of `ptx_forms.txt`, choices expanded."""
+    lines = (line.partition("//")[0].strip() for line in text.splitlines())
+    return list(dict.fromkeys(form for line in lines if line for form in _expanded(line)))
+
+
+def _expanded(line: str) -> Iterator[str]:
+    pieces = _CHOICE.split(line)
+    choices = [piece.split("|") if i % 2 else [piece] for i, piece in enumerate(pieces)]
+    for chosen in itertools.product(*choices):
+        made = "".join(chosen)
+        yield from _expanded(made) if _CHOICE.search(made) else [made]
+
+
+class Builder:
+    """The body of one kernel: loads before the instruction, stores behind it."""
+
+    def __init__(self, variant: str) -> None:
+        self.variant = variant
+        self.before: list[str] = []
+        self.after: list[str] = []
+        self.count = self.inputs = self.offset = self.stored = 0
+
+    def hole(self, match: re.Match[str]) -> str:
+        access, size, place, many = match.groups()
+        if place:
+            return self._address(place)
+        names = [self._register(access, size) for _ in range(int(many or 1))]
+        return f"{{{', '.join(names)}}}" if many else names[0]
+
+    def _new(self, kind: str) -> str:
+        self.count += 1
+        self.before.append(f".reg .{kind} %v{self.count};")
+        return f"%v{self.count}"
+
+    def _uniform(self) -> bool:
+        self.inputs += 1
+        return self.variant == "parameters" or (self.variant == "mixed" and self.inputs % 2 == 1)
+
+    def _register(self, access: str, size: str) -> str:
+        name = self._new("pred" if size == "p" else f"b{max(16, int(size))}")
+        if access in "ix":
+            self._load(name, size)
+        if access in "ox":
+            self._store(name, size)
+        return name
+
+    def _load(self, name: str, size: str) -> None:
+        if size == "p":
+            value = self._new("b32")
+            self._load(value, "32")
+            self.before.append(f"setp.gt.s32 {name}, {value}, 7;")
+        elif size == "128":
+            halves = [self._new("b64"), self._new("b64")]
+            for half in halves:
+                self._load(half, "64")
+            self.before.append(f"mov.b128 {name}, {{{halves[0]}, {halves[1]}}};")
+        else:
+            width = int(size) // 8
+            self.offset = -(-self.offset // width) * width
+            source = f"param.b{size} {name}, [args" if self._uniform() else f"global.b{size} {name}, [%base"
+            self.before.append(f"ld.{source}+{self.offset}];")
+            self.offset += width
+
+    def _store(self, name: str, size: str) -> None:
+        if size == "p":
+            value = self._new("b32")
+            self.after.append(f"selp.b32 {value}, 1, 0, {name};")
+            self._store(value, "32")
+        elif size == "128":
+            halves = [self._new("b64"), self._new("b64")]
+            self.after.append(f"mov.b128 {{{halves[0]}, {halves[1]}}}, {name};")
+            for half in halves:
+                self._store(half, "64")
+        else:
+            width = int(size) // 8
+            self.stored = -(-self.stored // width) * width
+            self.after.append(f"st.global.b{size} [%to+{self.stored}], {name};")
+            self.stored += width
+
+    def _address(self, place: str) -> str:
+        if place in "gt":
+            name = self._new("b64")
+            self._load(name, "64")
+            return name
+        offset, name = self._new("b32"), self._new("b32" if place == "s" else "b64")
+        self._load(offset, "32")
+        if place == "s":
+            self.before += [f"mov.u32 {name}, smem;", f"add.u32 {name}, {name}, {offset};"]
+        else:
+            wide = self._new("b64")
+            self.before += [
+                f"mov.u64 {name}, table;",
+                f"cvt.u64.u32 {wide}, {offset};",
+                f"add.u64 {name}, {name}, {wide};",
+            ]
+        return name
+
+
+def kernel(form: str, name: str, variant: str) -> str:
+    """PTX of a kernel around one form; `@directive` words at its start go before the body."""
+    words = form.split()
+    directives = [word[1:].replace(",", ", ").replace("=", " ") for word in words if word.startswith("&")]
+    builder = Builder(variant)
+    text = _HOLE.sub(builder.hole, " ".join(word for word in words if not word.startswith("&")))
+    body = "\n".join([*builder.before, text, *builder.after])
+    return _KERNEL.format(name=name, body=body, directives="".join(f"{d}\n" for d in directives))
+
+
+def assemble(kernels: Sequence[tuple[str, str]], arch: str) -> tuple[bytes, dict[str, str]]:
+    """A cubin of the kernels that ptxas takes, and the reason for each of the others."""
+    refused: dict[str, str] = {}
+    while True:
+        head = _HEAD.format(version=PTX_VERSION, arch=arch)
+        lines, owner = head.count("\n"), {}
+        text = [head]
+        for name, code in kernels:
+            if name not in refused:
+                owner |= dict.fromkeys(range(lines + 1, lines + code.count("\n") + 1), name)
+                lines += code.count("\n")
+                text.append(code)
+        cubin, log = _linked("".join(text), arch)
+        if cubin:
+            return cubin, refused
+        wrong = {
+            owner[int(m[1])]: line for line in log.splitlines() if (m := _ERROR.search(line)) and int(m[1]) in owner
+        }
+        if not wrong:
+            raise SystemExit(f"{arch}: {log[:2000]}")
+        refused |= wrong
+
+
+def _linked(ptx: str, arch: str) -> tuple[bytes, str]:
+    handle = nvjitlink.create(2, [f"-arch={arch}", "-O3"])
+    content = ptx.encode()
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, content, len(content), "forms")
+        nvjitlink.complete(handle)
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+        return bytes(cubin), ""
+    except nvjitlink.nvJitLinkError:
+        log = bytearray(nvjitlink.get_error_log_size(handle))
+        nvjitlink.get_error_log(handle, log)
+        return b"", log.decode("utf-8", "replace")
+    finally:
+        nvjitlink.destroy(handle)
+
+
+def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[bytes, dict[str, str]]]:
+    """Cubins with the forms that an architecture takes, and what it refused of each."""
+    named = [
+        (f"k{number}_{variant}", form, variant)
+        for number, form in enumerate(selected)
+        for variant in VARIANTS
+        if variant != "mixed" or len(_HOLE.findall(form)) > 2
+    ]
+    for start in range(0, len(named), KERNELS_PER_MODULE):
+        chunk = named[start : start + KERNELS_PER_MODULE]
+        made = [(name, kernel(form, name, variant)) for name, form, variant in chunk]
+        yield assemble(made, arch)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for ARCH.N.cubin")
+    parser.add_argument("--arch", action="append", help="only these (default: all that NVRTC knows)")
+    parser.add_argument("--forms", type=Path, default=FORMS)
+    parser.add_argument("--refused", type=Path, help="write what no architecture takes here")
+    arguments = parser.parse_args()
+    selected = forms(arguments.forms.read_text("utf-8"))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    taken: set[str] = set()
+    reasons: dict[str, str] = {}
+    for arch in arguments.arch or supported_architectures():
+        count = 0
+        for number, (cubin, refused) in enumerate(modules(arch, selected)):
+            (arguments.out / f"{arch}.{number}.cubin").write_bytes(cubin)
+            here = {name.partition("_")[0] for name in refused}
+            reasons |= {name.partition("_")[0]: line for name, line in refused.items()}
+            count += len(here)
+        print(f"{arch}: {len(selected) - count} of {len(selected)} forms")
+        taken |= {f"k{i}" for i in range(len(selected))} - set().union(*[here])
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
