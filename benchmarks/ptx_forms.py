@@ -9,8 +9,10 @@ constants), or both in turn, so that one PTX instruction gives several operand s
 refuses for an architecture is left out for it. No GPU and no toolkit: nvJitLink assembles.
 
 Holes: `$i32` input and `$o32` output of that many bits (8, 16, 32, 64, 128), `$x32` both, `$ip $op`
-predicates, `$i32*4` a list of four, `$f32` a float constant, `$s` an address in shared memory, `$g`
-in global memory, `$c` in constant memory, `$t` a tensor map or handle (64 bits). `<a|b>` makes a form for each of `a` and `b`.
+predicates, `$i32*4` a list of four, `$s` an address in shared memory, `$g` in global memory, `$c` in
+constant memory, `$a` in whichever of them the instruction names, `$t` a tensor map or handle.
+`<a|b>` makes a form for each of `a` and `b`, `<1:a|b> <1:c|d>` one for `a c` and one for `b d`.
+Words that begin with & are directives of the kernel, = for a blank: `&.reqntid=128,1,1`.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ VARIANTS = ("memory", "parameters", "mixed")
 KERNELS_PER_MODULE = 400
 PTX_VERSION = "9.4"
 
-_CHOICE = re.compile(r"<([^<>]*)>")
-_HOLE = re.compile(r"\$(?:([iox])(8|16|32|64|128|p)|([sgct]))(?:\*(\d+))?")
+_CHOICE = re.compile(r"<(?:(\d):)?([^<>]*)>")
+_HOLE = re.compile(r"\$(?:([iox])(8|16|32|64|128|p)|([sgcta]))(?:\*(\d+))?")
 _ERROR = re.compile(r"line (\d+); (?:error|fatal)")
 _HEAD = """.version {version}
 .target {arch}
@@ -41,17 +43,16 @@ _HEAD = """.version {version}
 """
 _KERNEL = """.visible .entry {name}(.param .u64 out, .param .u64 in, .param .align 16 .b8 args[1024])
 {directives}{{
-.reg .b32 %tid, %small, %sh;
-.reg .b64 %base, %to, %step, %const;
-.reg .pred %always;
-ld.param.u64 %base, [in];
-ld.param.u64 %to, [out];
-cvta.to.global.u64 %base, %base;
-cvta.to.global.u64 %to, %to;
-mov.u32 %tid, %tid.x;
-mul.wide.u32 %step, %tid, 256;
-add.s64 %base, %base, %step;
-add.s64 %to, %to, %step;
+.reg .b32 %k_tid;
+.reg .b64 %k_base, %k_to, %k_step;
+ld.param.u64 %k_base, [in];
+ld.param.u64 %k_to, [out];
+cvta.to.global.u64 %k_base, %k_base;
+cvta.to.global.u64 %k_to, %k_to;
+mov.u32 %k_tid, %tid.x;
+mul.wide.u32 %k_step, %k_tid, 256;
+add.s64 %k_base, %k_base, %k_step;
+add.s64 %k_to, %k_to, %k_step;
 {body}
 ret;
 }}
@@ -65,18 +66,23 @@ def forms(text: str) -> list[str]:
 
 
 def _expanded(line: str) -> Iterator[str]:
+    """Every combination of the choices; those with one number are made together."""
     pieces = _CHOICE.split(line)
-    choices = [piece.split("|") if i % 2 else [piece] for i, piece in enumerate(pieces)]
-    for chosen in itertools.product(*choices):
-        made = "".join(chosen)
-        yield from _expanded(made) if _CHOICE.search(made) else [made]
+    numbers, options = pieces[1::3], [piece.split("|") for piece in pieces[2::3]]
+    keys = [number or f"own {i}" for i, number in enumerate(numbers)]
+    sizes = {key: range(len(choice)) for key, choice in zip(keys, options, strict=True)}
+    for chosen in itertools.product(*sizes.values()):
+        picked = dict(zip(sizes, chosen, strict=True))
+        words = [choice[picked[key]] for key, choice in zip(keys, options, strict=True)]
+        yield "".join(fixed + word for fixed, word in zip(pieces[::3], [*words, ""], strict=True))
 
 
 class Builder:
     """The body of one kernel: loads before the instruction, stores behind it."""
 
-    def __init__(self, variant: str) -> None:
+    def __init__(self, variant: str, form: str) -> None:
         self.variant = variant
+        self.space = "s" if ".shared" in form else "c" if ".const" in form else "g"
         self.before: list[str] = []
         self.after: list[str] = []
         self.count = self.inputs = self.offset = self.stored = 0
@@ -84,7 +90,7 @@ class Builder:
     def hole(self, match: re.Match[str]) -> str:
         access, size, place, many = match.groups()
         if place:
-            return self._address(place)
+            return self._address(self.space if place == "a" else place)
         names = [self._register(access, size) for _ in range(int(many or 1))]
         return f"{{{', '.join(names)}}}" if many else names[0]
 
@@ -118,7 +124,7 @@ class Builder:
         else:
             width = int(size) // 8
             self.offset = -(-self.offset // width) * width
-            source = f"param.b{size} {name}, [args" if self._uniform() else f"global.b{size} {name}, [%base"
+            source = f"param.b{size} {name}, [args" if self._uniform() else f"global.b{size} {name}, [%k_base"
             self.before.append(f"ld.{source}+{self.offset}];")
             self.offset += width
 
@@ -135,7 +141,7 @@ class Builder:
         else:
             width = int(size) // 8
             self.stored = -(-self.stored // width) * width
-            self.after.append(f"st.global.b{size} [%to+{self.stored}], {name};")
+            self.after.append(f"st.global.b{size} [%k_to+{self.stored}], {name};")
             self.stored += width
 
     def _address(self, place: str) -> str:
@@ -158,40 +164,47 @@ class Builder:
 
 
 def kernel(form: str, name: str, variant: str) -> str:
-    """PTX of a kernel around one form; `@directive` words at its start go before the body."""
+    """PTX of a kernel around one form."""
     words = form.split()
     directives = [word[1:].replace(",", ", ").replace("=", " ") for word in words if word.startswith("&")]
-    builder = Builder(variant)
+    builder = Builder(variant, form)
     text = _HOLE.sub(builder.hole, " ".join(word for word in words if not word.startswith("&")))
     body = "\n".join([*builder.before, text, *builder.after])
     return _KERNEL.format(name=name, body=body, directives="".join(f"{d}\n" for d in directives))
 
 
-def assemble(kernels: Sequence[tuple[str, str]], arch: str) -> tuple[bytes, dict[str, str]]:
-    """A cubin of the kernels that ptxas takes, and the reason for each of the others."""
+def assemble(kernels: Sequence[tuple[str, str]], arch: str) -> tuple[list[bytes], dict[str, str]]:
+    """Cubins of the kernels that ptxas takes, and the reason for each of the others.
+
+    A complaint without a line is about some kernel: both halves are then tried apart.
+    """
     refused: dict[str, str] = {}
     while True:
-        head = _HEAD.format(version=PTX_VERSION, arch=arch)
-        lines, owner = head.count("\n"), {}
-        text = [head]
-        for name, code in kernels:
-            if name not in refused:
-                owner |= dict.fromkeys(range(lines + 1, lines + code.count("\n") + 1), name)
-                lines += code.count("\n")
-                text.append(code)
-        cubin, log = _linked("".join(text), arch)
-        if cubin:
-            return cubin, refused
+        text = [_HEAD.format(version=PTX_VERSION, arch=arch)]
+        taken = [(name, code) for name, code in kernels if name not in refused]
+        lines, owner = text[0].count("\n"), {}
+        for name, code in taken:
+            owner |= dict.fromkeys(range(lines + 1, lines + code.count("\n") + 1), name)
+            lines += code.count("\n")
+            text.append(code)
+        cubin, log = linked("".join(text), arch) if taken else (b"", "")
+        if cubin or not taken:
+            return [cubin] * bool(cubin), refused
         wrong = {
             owner[int(m[1])]: line for line in log.splitlines() if (m := _ERROR.search(line)) and int(m[1]) in owner
         }
-        if not wrong:
-            raise SystemExit(f"{arch}: {log[:2000]}")
         refused |= wrong
+        if not wrong and len(taken) == 1:
+            return [], refused | {taken[0][0]: log}
+        if not wrong:
+            half = len(taken) // 2
+            (left, no), (right, neither) = assemble(taken[:half], arch), assemble(taken[half:], arch)
+            return left + right, refused | no | neither
 
 
-def _linked(ptx: str, arch: str) -> tuple[bytes, str]:
-    handle = nvjitlink.create(2, [f"-arch={arch}", "-O3"])
+def linked(ptx: str, arch: str) -> tuple[bytes, str]:
+    """The cubin of a PTX text, or nothing and what ptxas said."""
+    handle = nvjitlink.create(1, [f"-arch={arch}"])
     content = ptx.encode()
     try:
         nvjitlink.add_data(handle, nvjitlink.InputType.PTX, content, len(content), "forms")
@@ -207,8 +220,8 @@ def _linked(ptx: str, arch: str) -> tuple[bytes, str]:
         nvjitlink.destroy(handle)
 
 
-def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[bytes, dict[str, str]]]:
-    """Cubins with the forms that an architecture takes, and what it refused of each."""
+def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[list[bytes], dict[int, str]]]:
+    """Cubins with the forms that an architecture takes; by number, what it refused and why."""
     named = [
         (f"k{number}_{variant}", form, variant)
         for number, form in enumerate(selected)
@@ -218,7 +231,8 @@ def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[bytes, dict[st
     for start in range(0, len(named), KERNELS_PER_MODULE):
         chunk = named[start : start + KERNELS_PER_MODULE]
         made = [(name, kernel(form, name, variant)) for name, form, variant in chunk]
-        yield assemble(made, arch)
+        cubins, refused = assemble(made, arch)
+        yield cubins, {int(name[1:].partition("_")[0]): line for name, line in refused.items()}
 
 
 def main() -> int:
@@ -228,21 +242,24 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for ARCH.N.cubin")
     parser.add_argument("--arch", action="append", help="only these (default: all that NVRTC knows)")
     parser.add_argument("--forms", type=Path, default=FORMS)
-    parser.add_argument("--refused", type=Path, help="write what no architecture takes here")
     arguments = parser.parse_args()
     selected = forms(arguments.forms.read_text("utf-8"))
     arguments.out.mkdir(parents=True, exist_ok=True)
-    taken: set[str] = set()
-    reasons: dict[str, str] = {}
+    nowhere = dict(enumerate(selected))
+    reasons: dict[int, str] = {}
     for arch in arguments.arch or supported_architectures():
-        count = 0
-        for number, (cubin, refused) in enumerate(modules(arch, selected)):
-            (arguments.out / f"{arch}.{number}.cubin").write_bytes(cubin)
-            here = {name.partition("_")[0] for name in refused}
-            reasons |= {name.partition("_")[0]: line for name, line in refused.items()}
-            count += len(here)
-        print(f"{arch}: {len(selected) - count} of {len(selected)} forms")
-        taken |= {f"k{i}" for i in range(len(selected))} - set().union(*[here])
+        refused: dict[int, str] = {}
+        made = 0
+        for cubins, reason in modules(arch, selected):
+            refused |= reason
+            for cubin in cubins:
+                (arguments.out / f"{arch}.{made}.cubin").write_bytes(cubin)
+                made += 1
+        print(f"{arch}: {len(selected) - len(refused)} of {len(selected)} forms", flush=True)
+        nowhere = {number: form for number, form in nowhere.items() if number in refused}
+        reasons |= refused
+    for number, form in nowhere.items():
+        print(f"refused everywhere: {form}   {reasons[number].strip()}")
     return 0
 
 

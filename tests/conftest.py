@@ -8,6 +8,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -25,6 +26,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory):
     """Nothing that the tests keep ends up in the cache of whoever runs them."""
+    Compiled.folder = tmp_path_factory.mktemp("compiled")
     before = os.environ.get("SASSQL_CACHE")
     os.environ["SASSQL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     yield
@@ -51,6 +53,7 @@ def _module(arch: str, name: str, options: tuple[str, ...]) -> Module:
 class Compiled:
     """The kernels of one file of ``tests/kernels`` for one architecture, in every form that is read."""
 
+    folder: ClassVar[Path]
     arch: str
     name: str
     options: tuple[str, ...] = ()
@@ -61,8 +64,8 @@ class Compiled:
 
     @property
     def path(self) -> Path:
-        """A file with the cubin; it lies in the cache folder of the session."""
-        path = Path(os.environ["SASSQL_CACHE"]) / f"{self.arch}-{Path(self.name).stem}.cubin"
+        """A file with the cubin."""
+        path = self.folder / f"{self.arch}-{Path(self.name).stem}.cubin"
         path.write_bytes(self.cubin)
         return path
 

@@ -5,10 +5,13 @@ They are for people and other programs; the analyses here use the arrays of "blo
 
 from __future__ import annotations
 
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from sassql.facts.blocks import Blocks
 from sassql.model.kernel import Kernel, provides
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @provides("cfg")
@@ -23,6 +26,8 @@ def cfg(kernel: Kernel) -> nx.DiGraph[int]:
     found: Blocks = kernel.fact("blocks")
     addresses = kernel.addresses.tolist()
     first = [addresses[i] for i in found.start.tolist()]
+    import networkx as nx  # noqa: PLC0415  (a fifth of a second that most calls do not need)
+
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.graph["unresolved"] = [addresses[i] for i in found.unresolved]
     for block, end in enumerate(found.end.tolist()):
@@ -50,6 +55,8 @@ def callgraph(kernel: Kernel) -> nx.MultiDiGraph[str]:
     addresses = kernel.addresses.tolist()
     names = {kernel.addresses[0]: kernel.name} if addresses else {}
     names.update({f.start: f.name for f in kernel.functions if not f.entry})
+    import networkx as nx  # noqa: PLC0415  (a fifth of a second that most calls do not need)
+
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     graph.add_nodes_from(dict.fromkeys(names.values()))
     graph.graph["unresolved"] = [addresses[c.index] for c in found.calls if c.entry is None and not c.symbol]

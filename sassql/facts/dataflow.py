@@ -5,10 +5,13 @@ It is for people and other programs; the analyses here use the values of "ssa".
 
 from __future__ import annotations
 
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from sassql.facts.values import SSA, ValueKind
 from sassql.model.kernel import Kernel, provides
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _ENDS = (ValueKind.DEF, ValueKind.CALL)
 
@@ -26,6 +29,8 @@ def dataflow(kernel: Kernel) -> nx.MultiDiGraph[int]:
     ssa: SSA = kernel.fact("ssa")
     addresses = kernel.addresses.tolist()
     sources = _Sources(ssa)
+    import networkx as nx  # noqa: PLC0415  (a fifth of a second that most calls do not need)
+
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from(addresses)
     for index, values in enumerate(ssa.read):

@@ -30,9 +30,7 @@ def liveness(kernel: Kernel) -> Liveness:
     return solve(kernel.fact("blocks"), enumerate(accesses.of), kernel.fact("clobbers"))
 
 
-def solve(
-    blocks: Blocks, accesses: Iterable[tuple[int, Access]], clobbers: Mapping[int, int]
-) -> Liveness:
+def solve(blocks: Blocks, accesses: Iterable[tuple[int, Access]], clobbers: Mapping[int, int]) -> Liveness:
     """Liveness of whatever ``accesses`` name; they come in the order of the instructions."""
     reads, kills, defined = _summaries(blocks, accesses, clobbers)
     order = reverse_postorder(blocks.roots, blocks.successors)

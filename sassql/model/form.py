@@ -118,7 +118,7 @@ class Form:
     def operands(self) -> tuple[Operand, ...]:
         if self._operands is None:
             built = [build(self.numbers) for build in self.shape.builders]
-            for place in self.reuse:
+            for place in self.reuse if built else ():
                 built[place] = replace(built[place], reuse=True)
             self._operands = tuple(built)
         return self._operands

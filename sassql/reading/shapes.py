@@ -69,6 +69,8 @@ def explain(error: UnexpectedInput) -> str:
 
 def refusal(start: str, text: str) -> tuple[str, int]:
     """Why the grammar refuses a statement or a line, and the column from 1; no reason where it takes it."""
+    if HOLE in text:
+        return f"unexpected {HOLE!r}", text.index(HOLE) + 1
     try:
         grammar(start).parse(text)
     except UnexpectedInput as error:
@@ -88,6 +90,8 @@ class ShapeTable:
 
     def form(self, text: str, hidden: tuple[Register, ...] = ()) -> Form:
         """The form of a statement without address, annotation and ``;``, its label operand a target hole."""
+        if HOLE in text:  # no tool writes one, and it would be taken for a number
+            return Form(text, Shape(text, problem=refusal("statement", text)[0]), ())
         plain, reuse = strip_reuse(text)
         pieces = _NUMBER.split(plain)
         return Form(text, self.shape(HOLE.join(pieces[::2])), tuple(pieces[1::2]), reuse, hidden)

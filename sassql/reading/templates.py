@@ -252,7 +252,7 @@ def _address(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
         )
     bank: Register | None = held.register if held is not None else None
     return ConstantOperand(
-        bank=None if held is not None or t.word else offsets[0],
+        bank=None if held is not None or t.word or not offsets else offsets[0],
         bank_register=bank,
         base=terms[0] if terms else None,
         offset=sum(offsets if held is not None or t.word else offsets[1:]),

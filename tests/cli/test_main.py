@@ -101,7 +101,7 @@ def test_what_a_command_returns_is_the_exit_code(monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    ["inspect --format jsonl", "inspect --format csv", "inspect", "show", "show --format jsonl"],
+    ["inspect --format jsonl", "inspect --format csv", "show"],
 )
 def test_a_reader_that_has_seen_enough_is_no_error(shell, compiled, tmp_path, arguments):
     done = shell(f"sassql {arguments} {compiled('sm_90').path} | head -1", tmp_path)

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from sassql.cli.test import test as command
+from sassql.cli.main import cli
 from sassql.errors import PatternError, UsageError
 
 GOOD = """motif m { a: FADD %x ; emit op = a.op }
@@ -25,7 +25,7 @@ def call(tmp_path):
     def run(text, *arguments, name="m.sq"):
         path = tmp_path / name
         path.write_text(text)
-        return CliRunner().invoke(command, [str(path), *arguments], catch_exceptions=True)
+        return CliRunner().invoke(cli, ["test", str(path), *arguments], catch_exceptions=True)
 
     return run
 
@@ -66,7 +66,7 @@ def test_a_folder(call, tmp_path):
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "n.sq").write_text(GOOD)
     call(GOOD)
-    result = CliRunner().invoke(command, [str(tmp_path)])
+    result = CliRunner().invoke(cli, ["test", str(tmp_path)])
     assert result.output.splitlines()[-1] == "2 passed, 0 failed, 0 todo"
 
 
@@ -77,7 +77,7 @@ def test_a_bad_pattern(call):
 
 
 def test_no_such_path(tmp_path):
-    result = CliRunner().invoke(command, [str(tmp_path / "none")])
+    result = CliRunner().invoke(cli, ["test", str(tmp_path / "none")])
     assert isinstance(result.exception, UsageError)
-    result = CliRunner().invoke(command, [str(tmp_path)])
+    result = CliRunner().invoke(cli, ["test", str(tmp_path)])
     assert isinstance(result.exception, UsageError)

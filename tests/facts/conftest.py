@@ -39,10 +39,12 @@ class Probe:
     def edges(self) -> set[tuple[int, int]]:
         """Control flow as (first instruction of a block, first instruction of the next)."""
         starts = self.blocks.start.tolist()
-        return {(starts[b], starts[t]) for b, following in enumerate(self.blocks.successors) for t in following}
+        return {
+            (starts[b], starts[t]) for b, following in enumerate(self.blocks.successors) for t in following
+        }
 
     def tell(self, value: int | None, depth: int = 3) -> str:
-        """``@2`` for the value that instruction 2 writes, ``phi(…)``, ``psi(new, old)``, ``R4 at entry``, ``call 3``."""
+        """``@2`` is what instruction 2 writes; also ``phi(…)``, ``psi(new, old)``, ``R4 at entry``, ``call 3``."""
         if value is None:
             return "nothing"
         ssa = self.ssa

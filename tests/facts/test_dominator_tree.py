@@ -97,7 +97,7 @@ def test_immediate_dominators_are_those_of_networkx(graph):
     roots, following, before = graph
     tree = dominator_tree(roots, following, before)
     expected = nx.immediate_dominators(with_root(roots, following), -1)
-    assert {b: d for b, d in enumerate(tree.immediate)} == {b: d for b, d in expected.items() if b != -1}
+    assert dict(enumerate(tree.immediate)) == {b: d for b, d in expected.items() if b != -1}
 
 
 @given(graphs())

@@ -82,8 +82,10 @@ def test_control_bits_of_a_word(high, expected):
     assert Control.decode(high >> 41 & 0x1FFFFF) == expected
 
 
-def test_control_codes_are_those_of_the_encoding_that_nvdisasm_prints(everywhere):
-    listing = everywhere.listing("-hex")
+@pytest.mark.parametrize("arch", ["sm_75", "sm_120"])
+def test_control_codes_are_those_of_the_encoding_that_nvdisasm_prints(compiled, arch):
+    source = compiled(arch)
+    listing = source.listing("-hex")
     encodings: dict[tuple[str, int], list[str]] = {}
     section = place = None
     for line in listing.splitlines():
@@ -95,7 +97,7 @@ def test_control_codes_are_those_of_the_encoding_that_nvdisasm_prints(everywhere
             encodings.setdefault(place, []).append(found[1])
 
     checked = 0
-    for found in everywhere.module.kernels:
+    for found in source.module.kernels:
         for ins in found.instructions:
             _, high = encodings[found.name, ins.address]
             bits = f"{int(high, 16):064b}"  # bit 63 first
@@ -111,7 +113,7 @@ def test_control_codes_are_those_of_the_encoding_that_nvdisasm_prints(everywhere
                 reuse=int(reuse, 2),
             )
             checked += 1
-    assert checked == everywhere.module.instructions > 900
+    assert checked == source.module.instructions > 900
 
 
 def test_reuse_bits_and_reuse_text_agree(everywhere):

@@ -273,9 +273,24 @@ def test_sets_labels_and_relocations():
     assert (type(half), half.half, half.symbol) == (RelocatedOperand, "lo", "_Z1kPf + .L_x_0@srel")
 
 
-@pytest.mark.parametrize("text", ["[R2+010]", "[R2+1.5]", "c[010][0x8]", "{0x4}"])
+@pytest.mark.parametrize("text", ["[R2+010]", "[R2+1.5]", "c[010][0x8]", "c[R2]", "{0x4}"])
 def test_numbers_that_nvdisasm_never_writes_do_no_harm(text):
     assert operand(f"OP R0, {text}").text == text
+
+
+def test_a_hole_in_the_text_itself_is_refused():
+    form = SHAPES.form("FADD R0, R#, R2")
+
+    assert (form.shape.problem, form.operands, form.numbers) == ("unexpected '#'", (), ())
+    assert refusal("statement", "FADD R0, R#, R2") == ("unexpected '#'", 11)
+    assert SHAPES.form("FADD R0, R1, R2").shape.problem == ""
+
+
+def test_reuse_in_a_refused_text_does_no_harm():
+    form = SHAPES.form("FADD R0, R1.reuse R2, R3.reuse")
+
+    assert form.shape.problem != ""
+    assert (form.operands, form.defs, form.uses) == ((), frozenset(), frozenset())
 
 
 def test_a_blank_in_place_of_a_comma():

@@ -1,0 +1,386 @@
+"""Functions of polynomials that are no polynomials: quotients, remainders, masks, minima, selects.
+
+Each is simplified exactly as far as that is plain: `x & 31` is a remainder, `n & ~15` is
+``n`` less its remainder, an OR of disjoint bits a sum, the remainder of a number that is
+known to be small that number. Operands and results are 32-bit words.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from sassql.facts.polynomials import (
+    MASK,
+    NOWHERE,
+    WORD,
+    ZERO,
+    Atom,
+    AtomKind,
+    Monomial,
+    Polynomial,
+    joined,
+    signed,
+)
+
+DEEPEST = 12
+LONGEST_KEY = 800
+LONGEST_SUM = 64
+"""A value whose function is nested deeper or written longer, or whose sum is longer, is opaque."""
+
+_MOST = {"laneid": 31, "tid.x": 1023, "tid.y": 1023, "tid.z": 63, "ntid.x": 1024, "ntid.y": 1024, "ntid.z": 64}
+_MOST |= {"ctaid.y": 65534, "ctaid.z": 65534, "ctaid.x": 2**31 - 2}
+_COMMUTING = frozenset({"and", "or", "xor", "min", "max", "umin", "umax", "mulhi", "umulhi", "product"})
+
+
+def function(
+    name: str, args: Sequence[Polynomial], number: int = -1, *, home: int = NOWHERE, data: bool = False
+) -> Polynomial:
+    """The function ``name`` as an atom; a ``number`` is part of what it is.
+
+    A ``join`` is one of its arguments, which one the way into block ``home`` decides; its
+    number is its value of "ssa", and says all. Nested too deep, it forgets its arguments.
+    """
+    if name in _COMMUTING:
+        args = sorted(args, key=_key)
+    data_inside, opaque = joined(atom for arg in args for atom in arg.atoms)
+    depth = 1 + max((atom.depth for arg in args for atom in arg.atoms), default=0)
+    reason = next((a.reason for arg in args for a in arg.atoms if a.reason), "")
+    if name == "join":
+        key = f"join{number}"
+        args, depth = (args, depth) if depth <= DEEPEST else ((), 1)
+    else:
+        key = f"{name}#{number}({';'.join(map(_key, args))})"
+    made = Atom(
+        AtomKind.FUNCTION, name, number, tuple(args), home, None, data or data_inside, opaque, reason, depth, key
+    )
+    return Polynomial.of(made)
+
+
+def _key(polynomial: Polynomial) -> str:
+    return "+".join(f"{c}*{'*'.join(a.key for a in monomial)}" for monomial, c in polynomial.terms)
+
+
+def most(polynomial: Polynomial) -> int | None:
+    """An upper bound of the value taken as an integer without wrapping round, or None."""
+    total = 0
+    for monomial, coefficient in polynomial.terms:
+        product = coefficient
+        for atom in monomial:
+            bound = _most_of(atom)
+            if bound is None:
+                return None
+            product *= bound
+        total += product
+        if total >= WORD:
+            return None
+    return total
+
+
+def _most_of(atom: Atom) -> int | None:
+    if atom.kind is AtomKind.SPECIAL:
+        return _MOST.get(atom.name)
+    if atom.kind is not AtomKind.FUNCTION:
+        return None
+    if atom.name == "mod":
+        return atom.number - 1
+    if atom.name == "div":
+        inside = most(atom.args[0])
+        return (MASK if inside is None else inside) // atom.number
+    return None
+
+
+def remainder(x: Polynomial, modulus: int) -> Polynomial:
+    """``x`` modulo a power of two: only the low bits of each coefficient count."""
+    if modulus == WORD:
+        return x
+    low = Polynomial.make({monomial: c % modulus for monomial, c in x.terms})
+    bound = most(low)
+    if low.value is not None or (bound is not None and bound < modulus):
+        return low
+    if len(low.terms) == 1 and low.terms[0][1] == 1 and len(low.terms[0][0]) == 1:
+        atom = low.terms[0][0][0]
+        if atom.name == "mod" and atom.number >= modulus:  # (x % 64) % 32
+            return remainder(atom.args[0], modulus)
+    return function("mod", [low], modulus)
+
+
+def quotient(x: Polynomial, divisor: int) -> Polynomial:
+    """``x`` as an unsigned number, divided by a power of two and rounded down."""
+    if divisor == 1:
+        return x
+    if (number := x.value) is not None:
+        return Polynomial.number(number // divisor)
+    bound = most(x)
+    if bound is None:
+        return function("div", [x], divisor)
+    if bound < divisor:
+        return ZERO
+    whole = Polynomial.make({m: c // divisor for m, c in x.terms if c % divisor == 0})
+    rest = Polynomial.make({m: c for m, c in x.terms if c % divisor})
+    bound = most(rest)
+    if bound is not None and bound < divisor:
+        return whole
+    return whole + (function("div", [rest], divisor) if rest.terms else ZERO)
+
+
+def shift_right(x: Polynomial, amount: Polynomial) -> Polynomial:
+    """A logical shift; by 32 and more it leaves nothing."""
+    if (by := amount.value) is not None:
+        return quotient(x, 1 << by) if by < 32 else ZERO
+    return function("shr", [x, amount])
+
+
+def shift_right_signed(x: Polynomial, amount: Polynomial) -> Polynomial:
+    """An arithmetic shift; by 32 and more it leaves the sign."""
+    by = amount.value
+    if by is None:
+        return function("sar.v", [x, amount])
+    by = min(by, 31)
+    if (number := x.value) is not None:
+        return Polynomial.number(signed(number) >> by)
+    bound = most(x)
+    if bound is not None and bound < 1 << 31:
+        return quotient(x, 1 << by)
+    return function("sar", [x], by) if by else x
+
+
+def shift_left(x: Polynomial, amount: Polynomial) -> Polynomial:
+    """A shift to the left; by 32 and more it leaves nothing."""
+    if (by := amount.value) is not None:
+        return x.times(1 << by) if by < 32 else ZERO
+    return function("shl", [x, amount])
+
+
+def bit_and(x: Polynomial, y: Polynomial) -> Polynomial:
+    """Bitwise AND; with a mask of low or of high bits it is a remainder, or takes one away."""
+    for value, mask in ((x, y.value), (y, x.value)):
+        if mask is None:
+            continue
+        if (number := value.value) is not None:
+            return Polynomial.number(number & mask)
+        if mask & (mask + 1) == 0:
+            return remainder(value, mask + 1) if mask else ZERO
+        high = ~mask & MASK
+        if high & (high + 1) == 0:
+            return value - remainder(value, high + 1)
+    return x if x == y else function("and", [x, y])
+
+
+def bit_or(x: Polynomial, y: Polynomial) -> Polynomial:
+    """Bitwise OR; of disjoint bits it is a sum."""
+    return _sum_or(x, y, "or", lambda a, b: a | b)
+
+
+def bit_xor(x: Polynomial, y: Polynomial) -> Polynomial:
+    """Bitwise XOR; of disjoint bits it is a sum."""
+    for value, other in ((x, y), (y, x)):
+        if other.value == MASK:
+            return Polynomial.number(-1) - value
+    return ZERO if x == y else _sum_or(x, y, "xor", lambda a, b: a ^ b)
+
+
+def _sum_or(x: Polynomial, y: Polynomial, name: str, fold: Callable[[int, int], int]) -> Polynomial:
+    a, b = x.value, y.value
+    if a is not None and b is not None:
+        return Polynomial.number(fold(a, b))
+    if _disjoint(x, y) or _disjoint(y, x):
+        return x + y
+    return x if x == y else function(name, [x, y])
+
+
+def _disjoint(high: Polynomial, low: Polynomial) -> bool:
+    """True where all bits of ``low`` lie below the lowest bit that ``high`` can have."""
+    bound = most(low)
+    lowest = min((c & -c for _, c in high.terms), default=WORD)
+    return bound is not None and bound < lowest
+
+
+_TWO: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"and": bit_and, "or": bit_or, "xor": bit_xor}
+_BITS = (0xF0, 0xCC, 0xAA)
+
+
+@cache
+def _recipes() -> dict[int, tuple[str, str, tuple[int, int, int], int]]:
+    """Truth tables of two nested operations: outer(inner(x, y), z); bit n of the last inverts source n."""
+    one: dict[str, Callable[[int, int], int]] = {
+        "and": lambda a, b: a & b,
+        "or": lambda a, b: a | b,
+        "xor": lambda a, b: a ^ b,
+    }
+    found: dict[int, tuple[str, str, tuple[int, int, int], int]] = {}
+    for inverted in sorted(range(8), key=int.bit_count):
+        bits = [b ^ 0xFF if inverted >> i & 1 else b for i, b in enumerate(_BITS)]
+        for outer, inner, order in itertools.product(one, one, itertools.permutations(range(3))):
+            x, y, z = (bits[i] for i in order)
+            found.setdefault(one[outer](one[inner](x, y), z), (outer, inner, order, inverted))
+    return found
+
+
+def truth_table(sources: Sequence[Polynomial], table: int) -> Polynomial:
+    """Bit by bit, the function of three words whose bit 4a+2b+c of ``table`` is the result."""
+    used = [i for i in range(3) if _uses(table, i)]
+    for place, source in enumerate(sources):
+        if place in used and source.value in (0, MASK):
+            table = _fixed(table, place, source.value == MASK)
+    used = [i for i in range(3) if _uses(table, i)]
+    if not used:
+        return Polynomial.number(MASK if table & 1 else 0)
+    words = [Polynomial.number(-1) - s for s in sources]
+    if len(used) == 1:
+        return sources[used[0]] if table == _BITS[used[0]] else words[used[0]]
+    if len(used) == 2:
+        return _two(sources, words, used, table)
+    recipe = _recipes().get(table)
+    if recipe is None:
+        return function("lop3", sources, table)
+    outer, inner, order, inverted = recipe
+    x, y, z = ((words if inverted >> i & 1 else sources)[i] for i in order)
+    return _TWO[outer](_TWO[inner](x, y), z)
+
+
+def _two(
+    sources: Sequence[Polynomial], inverses: Sequence[Polynomial], used: Sequence[int], table: int
+) -> Polynomial:
+    i, j = used
+    for name in _TWO:
+        for flip_i, flip_j in itertools.product((False, True), repeat=2):
+            a = _BITS[i] ^ (0xFF if flip_i else 0)
+            b = _BITS[j] ^ (0xFF if flip_j else 0)
+            bits = a & b if name == "and" else a | b if name == "or" else a ^ b
+            if bits == table:
+                return _TWO[name]((inverses if flip_i else sources)[i], (inverses if flip_j else sources)[j])
+    return function("lop3", sources, table)
+
+
+def _fixed(table: int, place: int, one: bool) -> int:
+    """The table with source ``place`` fixed at 0 or 1."""
+    shift = 4 >> place
+    kept = table & _BITS[place] if one else table & (_BITS[place] ^ 0xFF)
+    return kept | (kept >> shift if one else kept << shift)
+
+
+def _uses(table: int, place: int) -> bool:
+    return _fixed(table, place, False) != _fixed(table, place, True)
+
+
+def multiply(x: Polynomial, y: Polynomial) -> Polynomial:
+    """The low word of a product; one of too many terms is not multiplied out."""
+    product = x.product(y)
+    return function("product", [x, y]) if product is None else product
+
+
+def multiply_high(x: Polynomial, y: Polynomial, *, is_signed: bool) -> Polynomial:
+    """The high word of the product of two words."""
+    a, b = x.value, y.value
+    if a is not None and b is not None:
+        return Polynomial.number((signed(a) * signed(b) if is_signed else a * b) >> 32)
+    return function("mulhi" if is_signed else "umulhi", [x, y])
+
+
+def least_or_most(x: Polynomial, y: Polynomial, *, least: bool, is_signed: bool) -> Polynomial:
+    """The smaller or the larger of two words."""
+    if x == y:
+        return x
+    a, b = x.value, y.value
+    if a is not None and b is not None:
+        key = signed if is_signed else int
+        return Polynomial.number((min if least else max)(a, b, key=key))
+    return function(("" if is_signed else "u") + ("min" if least else "max"), [x, y])
+
+
+def expand(polynomial: Polynomial) -> Polynomial:
+    """The same with each remainder written as ``x - m*(x / m)``: equal words compare equal more often."""
+    total = ZERO
+    for monomial, coefficient in polynomial.terms:
+        product: Polynomial | None = Polynomial.number(coefficient)
+        for atom in monomial:
+            if product is not None:
+                product = product.product(_expanded(atom))
+        total += Polynomial.make({monomial: coefficient}) if product is None else product
+    return total
+
+
+def _expanded(atom: Atom) -> Polynomial:
+    if atom.kind is AtomKind.FUNCTION and atom.name == "mod" and atom.scope is None:
+        inside = atom.args[0]
+        return inside - quotient(inside, atom.number).times(atom.number)
+    return Polynomial.of(atom)
+
+
+def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
+    """The function ``atom`` of other arguments, simplified again."""
+    match atom.name:
+        case "mod":
+            return remainder(args[0], atom.number)
+        case "div":
+            return quotient(args[0], atom.number)
+        case "sar":
+            return shift_right_signed(args[0], Polynomial.number(atom.number))
+        case "and" | "or" | "xor":
+            return _TWO[atom.name](args[0], args[1])
+        case "shl" | "shr" | "sar.v":
+            shifts = {"shl": shift_left, "shr": shift_right, "sar.v": shift_right_signed}
+            return shifts[atom.name](args[0], args[1])
+        case "lop3":
+            return truth_table(args, atom.number)
+        case "product":
+            return multiply(args[0], args[1])
+        case "min" | "max" | "umin" | "umax":
+            least, is_signed = atom.name.endswith("min"), not atom.name.startswith("u")
+            return least_or_most(args[0], args[1], least=least, is_signed=is_signed)
+        case "select" | "join" if all(arg == args[0] for arg in args):
+            return args[0]
+        case _:
+            own = atom.data and not any(a.data for arg in atom.args for a in arg.atoms)
+            return function(atom.name, args, atom.number, home=atom.home, data=own)
+
+
+def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial:
+    """Each atom replaced by what ``replaced`` says, None for itself; a product that grows too long stays."""
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in polynomial.terms:
+        product = Polynomial.number(coefficient)
+        for atom in monomial:
+            new = replaced(atom)
+            product = multiply(product, Polynomial.of(atom) if new is None else new)
+        for found, c in product.terms:
+            total[found] = total.get(found, 0) + c
+    return Polynomial.make(total)
+
+
+def word_of_function(atom: Atom, args: Sequence[int]) -> int:
+    """The value of a function whose arguments have the values ``args``.
+
+    Raises:
+        KeyError: the function is not of this module: a select, a join, an opcode.
+    """
+    rules: dict[str, Callable[..., int]] = {
+        "div": lambda x: x // atom.number,
+        "mod": lambda x: x % atom.number,
+        "sar": lambda x: signed(x) >> atom.number,
+        "sar.v": lambda x, n: signed(x) >> min(n, 31),
+        "shr": lambda x, n: x >> min(n, 32),
+        "shl": lambda x, n: x << min(n, 32),
+        "and": lambda x, y: x & y,
+        "or": lambda x, y: x | y,
+        "xor": lambda x, y: x ^ y,
+        "min": lambda x, y: min(x, y, key=signed),
+        "max": lambda x, y: max(x, y, key=signed),
+        "umin": min,
+        "umax": max,
+        "mulhi": lambda x, y: signed(x) * signed(y) >> 32,
+        "umulhi": lambda x, y: x * y >> 32,
+        "product": lambda x, y: x * y,
+        "lop3": lambda a, b, c: _bits(atom.number, a, b, c),
+    }
+    return rules[atom.name](*args) & MASK
+
+
+def _bits(table: int, a: int, b: int, c: int) -> int:
+    found = 0
+    for place in range(8):
+        if table >> place & 1:
+            found |= (a if place & 4 else ~a) & (b if place & 2 else ~b) & (c if place & 1 else ~c)
+    return found
