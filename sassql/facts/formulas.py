@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sassql.facts import arithmetic, functions
 from sassql.facts.blocks import Blocks
 from sassql.facts.constants import Constants
-from sassql.facts.functions import DEEPEST, LONGEST_KEY, LONGEST_SUM, function
+from sassql.facts.functions import function
 from sassql.facts.loops import Loops
 from sassql.facts.polynomials import (
     NOWHERE,
@@ -113,9 +113,7 @@ class Formulas:
 
     def _bounded(self, value: int, found: Polynomial) -> Polynomial:
         """The polynomial, or an unknown where it grew too long to be of use."""
-        if len(found.terms) <= LONGEST_SUM and all(
-            atom.depth <= DEEPEST and len(atom.key) <= LONGEST_KEY for atom in found.atoms
-        ):
+        if not functions.too_long(found):
             return found
         data = any(atom.data for atom in found.atoms)
         return Polynomial.of(unknown(value, self.ssa.block[value], "too long an expression", data=data))
@@ -149,8 +147,8 @@ class Formulas:
             case ValueKind.PHI if self._is_unsolved(value):
                 return Polynomial.of(merge(value, ssa.block[value]))
             case ValueKind.PHI:
-                args = list(dict.fromkeys(self.of(source) for source in ssa.inputs[value]))
-                return args[0] if len(args) == 1 else function("join", args, value, home=ssa.block[value])
+                args = [self.of(source) for source in ssa.inputs[value]]
+                return functions.choice("join", args, ssa.block[value], ssa.block[value])
             case ValueKind.PSI:
                 return self._guarded(value)
             case ValueKind.DEF if ssa.instruction[value] >= 0:
@@ -172,9 +170,10 @@ class Formulas:
         """The first where the predicate holds, else the second."""
         root = self.constants.copies.root(predicate)
         known = self.constants[root]
-        if known is not None or arms[0] == arms[1]:
-            return arms[0 if known != 0 else 1]
-        return function("select", arms, root, home=self.ssa.block[root])
+        arms = (functions.assume(arms[0], root, True), functions.assume(arms[1], root, False))
+        if known is not None:
+            return arms[0 if known else 1]
+        return functions.choice("select", arms, root, self.ssa.block[root])
 
     def _recipe(self, value: int) -> _Recipe:
         index, unit = self.ssa.instruction[value], self.ssa.unit[value]

@@ -34,28 +34,44 @@ _MOST |= {"ctaid.y": 65534, "ctaid.z": 65534, "ctaid.x": 2**31 - 2}
 _COMMUTING = frozenset({"and", "or", "xor", "min", "max", "umin", "umax", "mulhi", "umulhi", "product"})
 
 
-def function(
-    name: str, args: Sequence[Polynomial], number: int = -1, *, home: int = NOWHERE, data: bool = False
-) -> Polynomial:
-    """The function ``name`` as an atom; a ``number`` is part of what it is.
-
-    A ``join`` is one of its arguments, which one the way into block ``home`` decides; its
-    number is its value of "ssa", and says all. Nested too deep, it forgets its arguments.
-    """
+def function(name: str, args: Sequence[Polynomial], number: int = -1, *, home: int = NOWHERE) -> Polynomial:
+    """The function ``name`` as an atom; a ``number`` is part of what it is."""
     if name in _COMMUTING:
         args = sorted(args, key=_key)
-    data_inside, opaque = joined(atom for arg in args for atom in arg.atoms)
+    data, opaque = joined(atom for arg in args for atom in arg.atoms)
     depth = 1 + max((atom.depth for arg in args for atom in arg.atoms), default=0)
+    key = f"{name}#{number}({';'.join(map(_key, args))})"
     reason = next((a.reason for arg in args for a in arg.atoms if a.reason), "")
-    if name == "join":
-        key = f"join{number}"
-        args, depth = (args, depth) if depth <= DEEPEST else ((), 1)
-    else:
-        key = f"{name}#{number}({';'.join(map(_key, args))})"
-    made = Atom(
-        AtomKind.FUNCTION, name, number, tuple(args), home, None, data or data_inside, opaque, reason, depth, key
+    return Polynomial.of(
+        Atom(AtomKind.FUNCTION, name, number, tuple(args), home, None, data, opaque, reason, depth, key)
     )
-    return Polynomial.of(made)
+
+
+def choice(name: str, args: Sequence[Polynomial], number: int, home: int) -> Polynomial:
+    """One of several words; what all have in common is no part of the choice.
+
+    ``select``: the first where predicate ``number`` (a value of "ssa") holds, else the second.
+    ``join``: by the way into block ``number``, in the order of its predecessors; ``entry``:
+    by the way into the loop with that header. ``carry``: the first in the first iteration of the
+    loop with that header, else what the way back brings from the iteration before.
+    """
+    first = args[0]
+    if all(arg == first for arg in args):
+        return first
+    if name == "carry":
+        return function(name, args, number, home=home)
+    others = [dict(arg.terms) for arg in args[1:]]
+    common = Polynomial(tuple((m, c) for m, c in first.terms if all(o.get(m) == c for o in others)))
+    if not common.terms:
+        return function(name, args, number, home=home)
+    return common + function(name, [arg - common for arg in args], number, home=home)
+
+
+def too_long(polynomial: Polynomial) -> bool:
+    """True where a polynomial is of no more use, since it became too large."""
+    return len(polynomial.terms) > LONGEST_SUM or any(
+        atom.depth > DEEPEST or len(atom.key) > LONGEST_KEY for atom in polynomial.atoms
+    )
 
 
 def _key(polynomial: Polynomial) -> str:
@@ -330,24 +346,69 @@ def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
         case "min" | "max" | "umin" | "umax":
             least, is_signed = atom.name.endswith("min"), not atom.name.startswith("u")
             return least_or_most(args[0], args[1], least=least, is_signed=is_signed)
-        case "select" | "join" if all(arg == args[0] for arg in args):
-            return args[0]
+        case "select" | "join" | "entry" | "carry":
+            return choice(atom.name, args, atom.number, atom.home)
         case _:
-            own = atom.data and not any(a.data for arg in atom.args for a in arg.atoms)
-            return function(atom.name, args, atom.number, home=atom.home, data=own)
+            return function(atom.name, args, atom.number, home=atom.home)
 
 
 def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial:
-    """Each atom replaced by what ``replaced`` says, None for itself; a product that grows too long stays."""
+    """Each atom replaced by what ``replaced`` says, None for itself; the same object where nothing is replaced."""
+    new = {atom: found for atom in polynomial.atoms if (found := replaced(atom)) is not None}
+    if not new:
+        return polynomial
     total: dict[Monomial, int] = {}
     for monomial, coefficient in polynomial.terms:
         product = Polynomial.number(coefficient)
         for atom in monomial:
-            new = replaced(atom)
-            product = multiply(product, Polynomial.of(atom) if new is None else new)
+            product = multiply(product, new[atom] if atom in new else Polynomial.of(atom))
         for found, c in product.terms:
             total[found] = total.get(found, 0) + c
     return Polynomial.make(total)
+
+
+def substitute_inside(atom: Atom, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial | None:
+    """The function ``atom`` with atoms of its arguments replaced; None where there is nothing to replace."""
+    args = [substitute(arg, replaced) for arg in atom.args]
+    if all(new is old for new, old in zip(args, atom.args, strict=True)):
+        return None
+    return rebuild(atom, args)
+
+
+def assume(polynomial: Polynomial, predicate: int, holds: bool) -> Polynomial:
+    """The same where it is known whether ``predicate`` holds: its selects are one of their arms."""
+
+    def replaced(atom: Atom) -> Polynomial | None:
+        if atom.kind is not AtomKind.FUNCTION or not atom.args:
+            return None
+        if atom.name == "select" and atom.number == predicate:
+            return substitute(atom.args[0 if holds else 1], replaced)
+        return substitute_inside(atom, replaced)
+
+    if all(atom.kind is not AtomKind.FUNCTION for atom in polynomial.atoms):
+        return polynomial
+    return substitute(polynomial, replaced)
+
+
+def progression(back: Polynomial, own: Atom, init: Polynomial, kappa: Polynomial) -> Polynomial | None:
+    """What ``own``, ``init`` at first and ``back`` of itself from then on, is after ``kappa`` steps; or None."""
+    parity = remainder(kappa, 2)
+    factor = back.coefficient(own)
+    if factor == Polynomial.number(-1) and (back + Polynomial.of(own)).value is not None:
+        return init + multiply(parity, back + Polynomial.of(own) - init.times(2))
+    if factor == Polynomial.number(2) and back == Polynomial.of(own).times(2):
+        return shift_left(init, kappa)
+    atom = back.terms[0][0][0] if len(back.terms) == 1 and len(back.terms[0][0]) == 1 else None
+    if atom is None or back != Polynomial.of(atom):
+        return None
+    itself = Polynomial.of(own)
+    if atom.name == "div" and atom.args == (itself,):
+        return shift_right(init, kappa.times(atom.number.bit_length() - 1))
+    if atom.name == "xor" and itself in atom.args:
+        other = atom.args[1 if atom.args[0] == itself else 0]
+        if other.value is not None:
+            return init + multiply(parity, bit_xor(init, other) - init)
+    return None
 
 
 def word_of_function(atom: Atom, args: Sequence[int]) -> int:

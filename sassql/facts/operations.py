@@ -123,7 +123,9 @@ class Meanings:
             case ValueKind.CALL:
                 index = ssa.instruction[value]
                 name = self._callee(index)
-                return Meaning("call", (), detail=name, fidelity=UNKNOWN, results=(value,), index=index)
+                return Meaning(
+                    "call", (), 0, "", "", name, frozenset(), UNKNOWN, (value,), index, (index,)
+                )
 
     def _guarded(self, value: int) -> Meaning | None:
         ssa = self.ssa
@@ -191,10 +193,10 @@ def node_of(meanings: Meanings, values: Sequence[int]) -> Meaning | None:
     """
     roots = tuple(meanings.copies.root(value) for value in values)
     first = meanings.single(roots[0])
-    if first is None or len(roots) == 1:
+    if first is None or first.results == roots:
         return first
-    if first.results == roots:
-        return first
+    if len(roots) == 1:
+        return None  # a part of something wider
     parts = [meanings.single(root) for root in roots]
     if first.operation not in ("phi", "select") or any(
         p is None or p.operation != first.operation or len(p.operands) != len(first.operands) for p in parts

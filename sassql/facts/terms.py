@@ -193,9 +193,10 @@ def _signed(number: int, operand: RegisterOperand, element: str, predicate: bool
 def _literal(operand: ImmediateOperand, second: Operand | None, element: str) -> int | None:
     """The bit pattern that a number in the text has as an ``element``; None where it is not known."""
     value = operand.value
-    if isinstance(value, int):
+    if isinstance(value, int) and not (element in _SIGN_BITS and "0x" not in operand.text):
         word = 64 if element in ("i64", "s64", "u64", "b64") else 32
         return value & ((1 << word) - 1)
+    value = float(value)
     if math.isnan(value):
         return None  # the text does not say which NaN
     if operand.text.lstrip().startswith("-") and value == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -103,11 +103,10 @@ Pattern = Anything | Variable | Number | Named | Signed | Pair | Either | Node
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A row: what the pattern's root is. ``type`` may name a node, for that node's operand type.
+class Sequence:
+    """A row: what the root of ``pattern`` is, if the ``equations`` hold for the names that it binds.
 
-    ``operands`` are names bound by the pattern. ``routine`` says that the root joins a fast
-    path with a call of the compiler's own routine.
+    ``type`` may name a node, for that node's operand type; ``operands`` are names.
     """
 
     operation: str
@@ -115,6 +114,7 @@ class Form:
     operands: tuple[str, ...]
     fidelity: str
     pattern: Pattern
+    equations: tuple[tuple[str, Pattern], ...]
 
 
 Definitions = dict[str, tuple[tuple[str, ...], Pattern]]
@@ -217,7 +217,7 @@ def _lines() -> list[list[str]]:
 
 
 @cache
-def table() -> tuple[Form, ...]:
+def table() -> tuple[Sequence, ...]:
     """All rows, in the order of the file; definitions are filled in."""
     definitions: Definitions = {}
     found = []
@@ -225,15 +225,18 @@ def table() -> tuple[Form, ...]:
         if operation == "let":
             definitions[kind] = (tuple(operands.split()), parse(text, definitions))
         elif operation != "routine":
-            pattern = parse(text, definitions)
-            found.append(Form(operation, kind, tuple(operands.split()), fidelity, pattern))
+            root, *rest = text.split(";")
+            pairs = [part.split("=", 1) for part in rest]
+            equations = tuple((name.strip(), parse(right, definitions)) for name, right in pairs)
+            pattern = parse(root, definitions)
+            found.append(Sequence(operation, kind, tuple(operands.split()), fidelity, pattern, equations))
     return tuple(found)
 
 
 @cache
-def by_root() -> dict[str, tuple[Form, ...]]:
+def by_root() -> dict[str, tuple[Sequence, ...]]:
     """Rows by the operation of their root."""
-    found: dict[str, list[Form]] = {}
+    found: dict[str, list[Sequence]] = {}
     for row in table():
         for name in roots(row.pattern):
             found.setdefault(name, []).append(row)
@@ -254,7 +257,7 @@ def routine(name: str) -> str:
     return next((kind for pattern, kind in _routines() if pattern.search(name)), "")
 
 
-def names_in(pattern: Pattern) -> Sequence[str]:
+def names_in(pattern: Pattern) -> Iterable[str]:
     """Every name that a pattern binds."""
     match pattern:
         case Variable(name):

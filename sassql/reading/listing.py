@@ -16,7 +16,6 @@ from sassql.errors import InputError, ListingError, Place, Problem
 from sassql.model.kernel import Function, Kernel, Resources, Source
 from sassql.model.program import Module
 from sassql.reading.elf import OLDEST_SM
-from sassql.reading.shapes import refusal
 from sassql.reading.statements import split_label, split_number, tidy
 from sassql.reading.table import WordTable, control_bits, table
 
@@ -114,7 +113,7 @@ class _Reader:
             known = self._known[statement] = self._read(number, statement)
         row, held, branches = known
         if self._words.problems_of_text and self._words[row].shape.problem:
-            reason, column = refusal("statement", statement)
+            reason, column = _refusal("statement", statement)
             self._problem(f"{reason} in {tidy(statement)!r}", number, line.find(statement) + column)
         index = len(section.rows)
         section.rows.append(row)
@@ -211,13 +210,19 @@ class _Reader:
 
     def _odd(self, number: int, line: str) -> None:
         """A line of no known kind: fine if the grammar takes it, else a located problem."""
-        reason, column = refusal("line", line)
+        reason, column = _refusal("line", line)
         if reason:
             self._problem(f"{reason}: this is no line of a listing", number, column)
 
     def _problem(self, message: str, number: int, column: int) -> None:
         place = Place(self.file, number, column, self.entry)
         self.problems.append(Problem(message, place, "the other lines are read", "listing"))
+
+
+def _refusal(start: str, text: str) -> tuple[str, int]:
+    from sassql.reading.grammar import refusal  # noqa: PLC0415  (most listings have nothing to refuse)
+
+    return refusal(start, text)
 
 
 def read_listing(

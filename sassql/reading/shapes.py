@@ -6,16 +6,12 @@ import hashlib
 import re
 from functools import cache
 
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-
-from sassql.isa import signatures
-from sassql.model.form import TARGET_HOLE, Form, Guard, RegisterSlot, Shape
-from sassql.model.operands import Access
+from sassql.model.form import Form, Shape
 from sassql.model.register import Register
-from sassql.reading.templates import HOLE, AddressPart, Template, template_of
-from sassql.reading.tools import cache_root
 from sassql.resources import folder
+
+HOLE = "#"
+"""Stands for a number in a shape; no tool writes one."""
 
 # A digit first, what stands before it afterwards: the search then skips from digit to digit, five times
 # faster than a pattern that begins with the look-behind.
@@ -29,54 +25,10 @@ _NUMBER = re.compile(
 
 
 @cache
-def grammar(start: str) -> Lark:
-    """The listing grammar, LALR(1), for the start rule ``statement`` or ``line``."""
-    try:
-        kept = cache_root() / "grammars"
-        kept.mkdir(parents=True, exist_ok=True)
-        return _open(start, str(kept / f"listing-{start}-{grammar_digest()}"))
-    except OSError:  # a folder that cannot be written: the tables are made anew each time
-        return _open(start, cache=False)
-
-
-def _open(start: str, cache: str | bool) -> Lark:
-    return Lark.open(
-        str(folder("grammars") / "listing.lark"),
-        parser="lalr",
-        start=start,
-        cache=cache,
-        maybe_placeholders=False,
-        propagate_positions=False,
-    )
-
-
-@cache
 def grammar_digest() -> str:
     """Changes when any grammar does; part of the name of everything that is kept of a grammar."""
     grammars = sorted(folder("grammars").glob("*.lark"))
     return hashlib.sha256(b"".join(p.read_bytes() for p in grammars)).hexdigest()[:8]
-
-
-def explain(error: UnexpectedInput) -> str:
-    """What a parse error says to a person: what was there."""
-    if isinstance(error, UnexpectedToken):
-        found = "the end of the line" if error.token.type == "$END" else repr(str(error.token))
-        return f"unexpected {found}"
-    if isinstance(error, UnexpectedCharacters):
-        return f"unexpected {error.char!r}"
-    return "unexpected end of the line"
-
-
-def refusal(start: str, text: str) -> tuple[str, int]:
-    """Why the grammar refuses a statement or a line, and the column from 1; no reason where it takes it."""
-    if HOLE in text:
-        return f"unexpected {HOLE!r}", text.index(HOLE) + 1
-    try:
-        grammar(start).parse(text)
-    except UnexpectedInput as error:
-        at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-        return explain(error), len(text.rstrip()) + 1 if at_end else max(1, error.column)
-    return "", 1
 
 
 class ShapeTable:
@@ -90,8 +42,8 @@ class ShapeTable:
 
     def form(self, text: str, hidden: tuple[Register, ...] = ()) -> Form:
         """The form of a statement without address, annotation and ``;``, its label operand a target hole."""
-        if HOLE in text:  # no tool writes one, and it would be taken for a number
-            return Form(text, Shape(text, problem=refusal("statement", text)[0]), ())
+        if HOLE in text:  # it would be taken for a number
+            return Form(text, Shape(text, problem=f"unexpected {HOLE!r}", column=text.index(HOLE) + 1), ())
         plain, reuse = strip_reuse(text)
         pieces = _NUMBER.split(plain)
         return Form(text, self.shape(HOLE.join(pieces[::2])), tuple(pieces[1::2]), reuse, hidden)
@@ -100,7 +52,9 @@ class ShapeTable:
         """The shape of a statement whose numbers are holes already."""
         shape = self._shapes.get(text)
         if shape is None:
-            shape = self._shapes[text] = _parse(text)
+            from sassql.reading.grammar import parse_shape  # noqa: PLC0415  (lark costs 0.1 s, counting needs none)
+
+            shape = self._shapes[text] = parse_shape(text)
         return shape
 
 
@@ -129,78 +83,3 @@ def _split_head(text: str) -> tuple[str, str]:
     start = text.index(" ") + 1 if text.startswith("@") else 0
     end = text.find(" ", start)
     return (text, "") if end < 0 else (text[:end], text[end:])
-
-
-def _parse(text: str) -> Shape:
-    try:
-        tree = grammar("statement").parse(text)
-    except UnexpectedInput as error:
-        return Shape(text, problem=explain(error), column=max(1, getattr(error, "column", 1)))
-    guard, guard_position = None, -1
-    mnemonic = ""
-    templates: list[Template] = []
-    for child in tree.children:
-        if isinstance(child, Token) and child.type == "MNEMONIC":
-            mnemonic = str(child)
-        elif isinstance(child, Tree) and child.data == "guard":
-            guard, guard_position = _guard(child.children[0], text)
-        elif isinstance(child, Tree) and child.data == "operands":
-            templates = [
-                template_of(operand, text) for operand in child.children if isinstance(operand, Tree)
-            ]
-    opcode, *modifiers = mnemonic.split(".")
-    return _with_roles(text, opcode, tuple(modifiers), guard, guard_position, templates)
-
-
-def _guard(token: object, text: str) -> tuple[Guard, int]:
-    assert isinstance(token, Token)
-    file = "UP" if "UP" in token else "P"
-    if HOLE in token:
-        return Guard(file, 0, "!" in token), text.count(HOLE, 0, token.start_pos or 0)
-    return Guard(file, None, "!" in token), -1
-
-
-def _with_roles(
-    text: str,
-    opcode: str,
-    modifiers: tuple[str, ...],
-    guard: Guard | None,
-    guard_position: int,
-    templates: list[Template],
-) -> Shape:
-    items = signatures.assign(opcode, modifiers, [t.kind for t in templates])
-    slots: list[RegisterSlot] = []
-    if guard is not None and guard_position >= 0:
-        slots.append(RegisterSlot(guard.file, guard_position, 1, False, True))
-    known = items is not None
-    if items is not None:
-        for template, item in zip(templates, items, strict=True):
-            known &= template.assign(item, modifiers)
-    for template in templates:
-        slots += _slots(template, known or items is not None)
-    target = next((i for i, t in enumerate(templates) if t.shape == TARGET_HOLE), -1)
-    return Shape(
-        text=text,
-        opcode=opcode,
-        modifiers=modifiers,
-        guard=guard,
-        guard_position=guard_position,
-        builders=tuple(t.build for t in templates),
-        printers=tuple(t.print for t in templates),
-        slots=tuple(slots),
-        known=known,
-        target_operand=target,
-    )
-
-
-def _slots(template: Template, assigned: bool) -> list[RegisterSlot]:
-    """Register slots of one operand; where the tables do not know the opcode, its plain registers as uses."""
-    found: list[RegisterSlot] = []
-    if template.kind in "RUP" and template.position >= 0:
-        access = template.access if assigned else Access.USE
-        found.append(
-            RegisterSlot(template.file, template.position, template.width, access.defines, access.uses)
-        )
-    parts: list[AddressPart] = [p for p in template.parts if p.position >= 0]
-    found += [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
-    return found

@@ -23,8 +23,8 @@ from sassql.model.operands import (
     SetOperand,
 )
 from sassql.model.register import Register, register
+from sassql.reading.shapes import HOLE
 
-HOLE = "#"
 _KINDS = {
     "special": "I",
     "number": "I",

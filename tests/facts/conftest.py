@@ -44,7 +44,7 @@ class Probe:
         }
 
     def tell(self, value: int | None, depth: int = 3) -> str:
-        """``@2`` is what instruction 2 writes; also ``phi(…)``, ``psi(new, old)``, ``R4 at entry``, ``call 3``."""
+        """``@2`` is what instruction 2 writes; ``phi(…)``, ``psi(new, old)``, ``R4 at entry``, ``call 3``."""
         if value is None:
             return "nothing"
         ssa = self.ssa

@@ -21,7 +21,8 @@ from sassql.model.operands import (
     SetOperand,
 )
 from sassql.reading.listing import read_listing
-from sassql.reading.shapes import SHAPES, grammar
+from sassql.reading.grammar import grammar
+from sassql.reading.shapes import SHAPES
 
 ZEROS = {"R": "RZ", "UR": "URZ", "P": "PT", "UP": "UPT"}
 ODD = [

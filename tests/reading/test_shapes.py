@@ -16,8 +16,9 @@ from sassql.model.operands import (
     SetOperand,
 )
 from sassql.model.register import register
-from sassql.reading import shapes
-from sassql.reading.shapes import SHAPES, ShapeTable, number_holes, refusal, strip_reuse
+from sassql.reading import grammar
+from sassql.reading.grammar import refusal
+from sassql.reading.shapes import SHAPES, ShapeTable, number_holes, strip_reuse
 
 
 def names(registers) -> list[str]:
@@ -55,8 +56,8 @@ def test_digits_of_words_and_modifiers_are_no_numbers(text):
 
 def test_a_shape_is_parsed_once(monkeypatch):
     parsed = []
-    real = shapes._parse
-    monkeypatch.setattr(shapes, "_parse", lambda text: parsed.append(text) or real(text))
+    real = grammar.parse_shape
+    monkeypatch.setattr(grammar, "parse_shape", lambda text: parsed.append(text) or real(text))
     table = ShapeTable()
     forms = [table.form(f"IADD3 R{i}, R{i + 1}, {hex(i)}, RZ") for i in range(20)]
 
