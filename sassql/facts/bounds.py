@@ -68,7 +68,11 @@ def conditions(kernel: Kernel, index: int) -> list[tuple[int, bool]]:
 
 
 def exit_bounds(
-    kernel: Kernel, formulas: Formulas, loop: Loop, kappa: Atom, resolve: Callable[[int, Polynomial], Polynomial]
+    kernel: Kernel,
+    formulas: Formulas,
+    loop: Loop,
+    kappa: Atom,
+    resolve: Callable[[int, Polynomial], Polynomial],
 ) -> list[Bound]:
     """The recognised bounds of a loop, one per way out at most."""
     blocks: Blocks = kernel.fact("blocks")
@@ -159,8 +163,9 @@ def final_count(kernel: Kernel, loop: Loop, bounds: list[Bound], kappa: Atom) ->
         return None
     if not all(tree.dominates(bound.block, latch) for latch in loop.latches):
         return None
-    start = (bound.left - step.times(1).product(Polynomial.of(kappa))).value  # type: ignore[operator]
-    if start is None or (bound.wide and bound.operator not in ("==", "!=")):
+    start = (bound.left - Polynomial.of(kappa).times(step.value)).value
+    blocks: Blocks = kernel.fact("blocks")
+    if start is None or bound.wide or any(int(blocks.of[i]) in loop.blocks for i in blocks.unresolved):
         return None
     return first_failure(start, step.value, bound.operator, limit, is_signed=bound.is_signed)
 

@@ -16,7 +16,7 @@ from sassql.facts.blocks import Blocks
 from sassql.facts.bounds import Bound, exit_bounds, final_count, waits
 from sassql.facts.dominators import Dominators
 from sassql.facts.formulas import Formulas
-from sassql.facts.functions import assume, choice, progression, substitute, substitute_inside, too_long
+from sassql.facts.choices import assume, choice, progression, substitute, substitute_inside, too_long
 from sassql.facts.loops import NO_LOOP, Loop, Loops
 from sassql.facts.polynomials import (
     NOWHERE,
@@ -208,7 +208,9 @@ class _Solver:
         """The same in terms of the loops outside, all of them solved."""
         counters = self.counters
         header = counters.loops[loop.loop].header
-        before = next((b for b in self.blocks.predecessors[header] if b not in counters.loops[loop.loop].blocks), header)
+        before = next(
+            (b for b in self.blocks.predecessors[header] if b not in counters.loops[loop.loop].blocks), header
+        )
         final = [
             replace(
                 c,
@@ -218,7 +220,8 @@ class _Solver:
             for c in loop.counters
         ]
         bounds = [
-            replace(b, left=self._final(b.block, b.left), right=self._final(b.block, b.right)) for b in loop.bounds
+            replace(b, left=self._final(b.block, b.left), right=self._final(b.block, b.right))
+            for b in loop.bounds
         ]
         return replace(loop, counters=tuple(final), bounds=tuple(bounds))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sassql.facts import arithmetic, functions
 from sassql.facts.blocks import Blocks
+from sassql.facts.choices import assume, choice, too_long
 from sassql.facts.constants import Constants
 from sassql.facts.functions import function
 from sassql.facts.loops import Loops
@@ -113,7 +114,7 @@ class Formulas:
 
     def _bounded(self, value: int, found: Polynomial) -> Polynomial:
         """The polynomial, or an unknown where it grew too long to be of use."""
-        if not functions.too_long(found):
+        if not too_long(found):
             return found
         data = any(atom.data for atom in found.atoms)
         return Polynomial.of(unknown(value, self.ssa.block[value], "too long an expression", data=data))
@@ -148,7 +149,7 @@ class Formulas:
                 return Polynomial.of(merge(value, ssa.block[value]))
             case ValueKind.PHI:
                 args = [self.of(source) for source in ssa.inputs[value]]
-                return functions.choice("join", args, ssa.block[value], ssa.block[value])
+                return choice("join", args, ssa.block[value], ssa.block[value])
             case ValueKind.PSI:
                 return self._guarded(value)
             case ValueKind.DEF if ssa.instruction[value] >= 0:
@@ -170,10 +171,10 @@ class Formulas:
         """The first where the predicate holds, else the second."""
         root = self.constants.copies.root(predicate)
         known = self.constants[root]
-        arms = (functions.assume(arms[0], root, True), functions.assume(arms[1], root, False))
+        arms = (assume(arms[0], root, True), assume(arms[1], root, False))
         if known is not None:
             return arms[0 if known else 1]
-        return functions.choice("select", arms, root, self.ssa.block[root])
+        return choice("select", arms, root, self.ssa.block[root])
 
     def _recipe(self, value: int) -> _Recipe:
         index, unit = self.ssa.instruction[value], self.ssa.unit[value]
@@ -223,7 +224,7 @@ class Formulas:
             data = any(a.data for v in ssa.read[index] if self._is_word(v) for a in self.of(v).atoms)
             return Polynomial.of(unknown(value, home, f"other threads' values, {form.opcode}", data=data))
         if linear.rule == "function":
-            return self._opaque_function(index)
+            return self._opaque_function(value, index)
         words = [self._word(index, form.operands[p], p) for p in linear.sources]
         if linear.rule == "select":
             return self._select(value, form, linear, words)
@@ -258,13 +259,16 @@ class Formulas:
         is_signed = not linear.rule.endswith("unsigned")
         return functions.least_or_most(one, two, least=not choice.inverted, is_signed=is_signed)
 
-    def _opaque_function(self, index: int) -> Polynomial:
+    def _opaque_function(self, value: int, index: int) -> Polynomial:
         """A result that depends on the operands alone: as an atom that has them as arguments."""
         form, ssa = self.form(index), self.ssa
         reads = list(zip(ssa.accesses[index].use_keys, ssa.read[index], strict=True))
         args = [self.of(value) for _, value in reads if self._is_word(value)]
-        conditions = [f"p{self.constants.copies.root(v)}" for (p, _), v in reads if p >= 0 and not self._is_word(v)]
-        homes = [self.ssa.block[v] for (p, _), v in reads if p >= 0 and not self._is_word(v)]
+        predicates = [v for (p, _), v in reads if p >= 0 and not self._is_word(v)]
+        if len(predicates) > 1:
+            return Polynomial.of(unknown(value, ssa.block[value], f"predicates of {form.opcode}"))
+        conditions = [f"p{self.constants.copies.root(v)}" for v in predicates]
+        homes = [ssa.block[self.constants.copies.root(v)] for v in predicates]
         name = "".join([form.shape.text.split(" ", 2 if form.guard else 1)[-1], *conditions])
         numbers = [n for n in form.numbers if not n.isdigit()]
         opcode = ".".join((form.opcode, *form.modifiers))

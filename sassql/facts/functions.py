@@ -24,12 +24,15 @@ from sassql.facts.polynomials import (
     signed,
 )
 
-DEEPEST = 12
-LONGEST_KEY = 800
-LONGEST_SUM = 64
-"""A value whose function is nested deeper or written longer, or whose sum is longer, is opaque."""
-
-_MOST = {"laneid": 31, "tid.x": 1023, "tid.y": 1023, "tid.z": 63, "ntid.x": 1024, "ntid.y": 1024, "ntid.z": 64}
+_MOST = {
+    "laneid": 31,
+    "tid.x": 1023,
+    "tid.y": 1023,
+    "tid.z": 63,
+    "ntid.x": 1024,
+    "ntid.y": 1024,
+    "ntid.z": 64,
+}
 _MOST |= {"ctaid.y": 65534, "ctaid.z": 65534, "ctaid.x": 2**31 - 2}
 _COMMUTING = frozenset({"and", "or", "xor", "min", "max", "umin", "umax", "mulhi", "umulhi", "product"})
 
@@ -44,33 +47,6 @@ def function(name: str, args: Sequence[Polynomial], number: int = -1, *, home: i
     reason = next((a.reason for arg in args for a in arg.atoms if a.reason), "")
     return Polynomial.of(
         Atom(AtomKind.FUNCTION, name, number, tuple(args), home, None, data, opaque, reason, depth, key)
-    )
-
-
-def choice(name: str, args: Sequence[Polynomial], number: int, home: int) -> Polynomial:
-    """One of several words; what all have in common is no part of the choice.
-
-    ``select``: the first where predicate ``number`` (a value of "ssa") holds, else the second.
-    ``join``: by the way into block ``number``, in the order of its predecessors; ``entry``:
-    by the way into the loop with that header. ``carry``: the first in the first iteration of the
-    loop with that header, else what the way back brings from the iteration before.
-    """
-    first = args[0]
-    if all(arg == first for arg in args):
-        return first
-    if name == "carry":
-        return function(name, args, number, home=home)
-    others = [dict(arg.terms) for arg in args[1:]]
-    common = Polynomial(tuple((m, c) for m, c in first.terms if all(o.get(m) == c for o in others)))
-    if not common.terms:
-        return function(name, args, number, home=home)
-    return common + function(name, [arg - common for arg in args], number, home=home)
-
-
-def too_long(polynomial: Polynomial) -> bool:
-    """True where a polynomial is of no more use, since it became too large."""
-    return len(polynomial.terms) > LONGEST_SUM or any(
-        atom.depth > DEEPEST or len(atom.key) > LONGEST_KEY for atom in polynomial.atoms
     )
 
 
@@ -213,7 +189,11 @@ def _disjoint(high: Polynomial, low: Polynomial) -> bool:
     return bound is not None and bound < lowest
 
 
-_TWO: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {"and": bit_and, "or": bit_or, "xor": bit_xor}
+BITWISE: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
+    "and": bit_and,
+    "or": bit_or,
+    "xor": bit_xor,
+}
 _BITS = (0xF0, 0xCC, 0xAA)
 
 
@@ -253,20 +233,22 @@ def truth_table(sources: Sequence[Polynomial], table: int) -> Polynomial:
         return function("lop3", sources, table)
     outer, inner, order, inverted = recipe
     x, y, z = ((words if inverted >> i & 1 else sources)[i] for i in order)
-    return _TWO[outer](_TWO[inner](x, y), z)
+    return BITWISE[outer](BITWISE[inner](x, y), z)
 
 
 def _two(
     sources: Sequence[Polynomial], inverses: Sequence[Polynomial], used: Sequence[int], table: int
 ) -> Polynomial:
     i, j = used
-    for name in _TWO:
+    for name in BITWISE:
         for flip_i, flip_j in itertools.product((False, True), repeat=2):
             a = _BITS[i] ^ (0xFF if flip_i else 0)
             b = _BITS[j] ^ (0xFF if flip_j else 0)
             bits = a & b if name == "and" else a | b if name == "or" else a ^ b
             if bits == table:
-                return _TWO[name]((inverses if flip_i else sources)[i], (inverses if flip_j else sources)[j])
+                return BITWISE[name](
+                    (inverses if flip_i else sources)[i], (inverses if flip_j else sources)[j]
+                )
     return function("lop3", sources, table)
 
 
@@ -304,111 +286,6 @@ def least_or_most(x: Polynomial, y: Polynomial, *, least: bool, is_signed: bool)
         key = signed if is_signed else int
         return Polynomial.number((min if least else max)(a, b, key=key))
     return function(("" if is_signed else "u") + ("min" if least else "max"), [x, y])
-
-
-def expand(polynomial: Polynomial) -> Polynomial:
-    """The same with each remainder written as ``x - m*(x / m)``: equal words compare equal more often."""
-    total = ZERO
-    for monomial, coefficient in polynomial.terms:
-        product: Polynomial | None = Polynomial.number(coefficient)
-        for atom in monomial:
-            if product is not None:
-                product = product.product(_expanded(atom))
-        total += Polynomial.make({monomial: coefficient}) if product is None else product
-    return total
-
-
-def _expanded(atom: Atom) -> Polynomial:
-    if atom.kind is AtomKind.FUNCTION and atom.name == "mod" and atom.scope is None:
-        inside = atom.args[0]
-        return inside - quotient(inside, atom.number).times(atom.number)
-    return Polynomial.of(atom)
-
-
-def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
-    """The function ``atom`` of other arguments, simplified again."""
-    match atom.name:
-        case "mod":
-            return remainder(args[0], atom.number)
-        case "div":
-            return quotient(args[0], atom.number)
-        case "sar":
-            return shift_right_signed(args[0], Polynomial.number(atom.number))
-        case "and" | "or" | "xor":
-            return _TWO[atom.name](args[0], args[1])
-        case "shl" | "shr" | "sar.v":
-            shifts = {"shl": shift_left, "shr": shift_right, "sar.v": shift_right_signed}
-            return shifts[atom.name](args[0], args[1])
-        case "lop3":
-            return truth_table(args, atom.number)
-        case "product":
-            return multiply(args[0], args[1])
-        case "min" | "max" | "umin" | "umax":
-            least, is_signed = atom.name.endswith("min"), not atom.name.startswith("u")
-            return least_or_most(args[0], args[1], least=least, is_signed=is_signed)
-        case "select" | "join" | "entry" | "carry":
-            return choice(atom.name, args, atom.number, atom.home)
-        case _:
-            return function(atom.name, args, atom.number, home=atom.home)
-
-
-def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial:
-    """Each atom replaced by what ``replaced`` says, None for itself; the same object where nothing is replaced."""
-    new = {atom: found for atom in polynomial.atoms if (found := replaced(atom)) is not None}
-    if not new:
-        return polynomial
-    total: dict[Monomial, int] = {}
-    for monomial, coefficient in polynomial.terms:
-        product = Polynomial.number(coefficient)
-        for atom in monomial:
-            product = multiply(product, new[atom] if atom in new else Polynomial.of(atom))
-        for found, c in product.terms:
-            total[found] = total.get(found, 0) + c
-    return Polynomial.make(total)
-
-
-def substitute_inside(atom: Atom, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial | None:
-    """The function ``atom`` with atoms of its arguments replaced; None where there is nothing to replace."""
-    args = [substitute(arg, replaced) for arg in atom.args]
-    if all(new is old for new, old in zip(args, atom.args, strict=True)):
-        return None
-    return rebuild(atom, args)
-
-
-def assume(polynomial: Polynomial, predicate: int, holds: bool) -> Polynomial:
-    """The same where it is known whether ``predicate`` holds: its selects are one of their arms."""
-
-    def replaced(atom: Atom) -> Polynomial | None:
-        if atom.kind is not AtomKind.FUNCTION or not atom.args:
-            return None
-        if atom.name == "select" and atom.number == predicate:
-            return substitute(atom.args[0 if holds else 1], replaced)
-        return substitute_inside(atom, replaced)
-
-    if all(atom.kind is not AtomKind.FUNCTION for atom in polynomial.atoms):
-        return polynomial
-    return substitute(polynomial, replaced)
-
-
-def progression(back: Polynomial, own: Atom, init: Polynomial, kappa: Polynomial) -> Polynomial | None:
-    """What ``own``, ``init`` at first and ``back`` of itself from then on, is after ``kappa`` steps; or None."""
-    parity = remainder(kappa, 2)
-    factor = back.coefficient(own)
-    if factor == Polynomial.number(-1) and (back + Polynomial.of(own)).value is not None:
-        return init + multiply(parity, back + Polynomial.of(own) - init.times(2))
-    if factor == Polynomial.number(2) and back == Polynomial.of(own).times(2):
-        return shift_left(init, kappa)
-    atom = back.terms[0][0][0] if len(back.terms) == 1 and len(back.terms[0][0]) == 1 else None
-    if atom is None or back != Polynomial.of(atom):
-        return None
-    itself = Polynomial.of(own)
-    if atom.name == "div" and atom.args == (itself,):
-        return shift_right(init, kappa.times(atom.number.bit_length() - 1))
-    if atom.name == "xor" and itself in atom.args:
-        other = atom.args[1 if atom.args[0] == itself else 0]
-        if other.value is not None:
-            return init + multiply(parity, bit_xor(init, other) - init)
-    return None
 
 
 def word_of_function(atom: Atom, args: Sequence[int]) -> int:

@@ -19,6 +19,7 @@ _SIGN = 1 << 31
 MOST_TERMS = 48
 """A product with more terms is not multiplied out."""
 NOWHERE = -1
+BANK_SHIFT = 24
 
 
 class AtomKind(Enum):
@@ -29,7 +30,7 @@ class AtomKind(Enum):
     PARAMETER = "parameter"
     """A 32-bit word of the parameters; ``number`` is its offset in bytes from parameter 0."""
     CONSTANT = "constant"
-    """Another word of a constant bank."""
+    """Another word of a constant bank; ``number`` has the bank from bit 24 on, and below it the offset."""
     COUNTER = "counter"
     """How often loop ``number`` went round: 0 in its first iteration."""
     MERGE = "merge"
@@ -240,7 +241,7 @@ def parameter(offset: int, name: str) -> Atom:
 def constant_word(bank: int, offset: int) -> Atom:
     """A word of a constant bank that is neither a parameter nor known otherwise."""
     name = f"c[{bank:#x}][{offset:#x}]"
-    return Atom(AtomKind.CONSTANT, name, offset, key=name)
+    return Atom(AtomKind.CONSTANT, name, bank << BANK_SHIFT | offset, key=name)
 
 
 def counter(loop: int, header: int) -> Atom:

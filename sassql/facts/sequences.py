@@ -155,7 +155,8 @@ def find_sequences(meanings: Meanings) -> dict[int, Meaning]:
     """Every longer form of a kernel, by root of each of its results."""
     found = wide_forms(meanings)
     matcher = Matcher(meanings)
-    rows = by_root()
+    present = {m.operation for v in range(len(meanings.ssa)) if (m := meanings.single(v)) is not None}
+    rows = {name: [r for r in made if r.needs <= present] for name, made in by_root().items()}
     for values in _candidates(meanings):
         node = matcher.node(values)
         if node is None or any(value in found for value in values):

@@ -164,13 +164,17 @@ class Terms:
 
 
 def _with_signs(term: Term, operand: Operand) -> Term:
-    selector = tuple(s for s in operand.suffixes if not s.startswith(("F32", "64")))
-    return replace(
-        term,
-        negated=operand.negated,
-        absolute=operand.absolute,
-        inverted=operand.inverted,
-        selector=selector,
+    if not (operand.negated or operand.absolute or operand.inverted or operand.suffixes):
+        return term
+    return Term(
+        term.values,
+        term.number,
+        term.constant,
+        operand.negated,
+        operand.absolute,
+        operand.inverted,
+        tuple(s for s in operand.suffixes if not s.startswith(("F32", "64"))),
+        term.text,
     )
 
 

@@ -51,7 +51,11 @@ def _table() -> dict[str, Row]:
     for line in lines:
         opcodes, unsigned, wide, high, low, combine = line.split("\t")
         row = Row(
-            frozenset(unsigned.split(",")), frozenset(wide.split(",")), high, low, frozenset(combine.split(","))
+            frozenset(unsigned.split(",")),
+            frozenset(wide.split(",")),
+            high,
+            low,
+            frozenset(combine.split(",")),
         )
         found.update(dict.fromkeys(opcodes.split("|"), row))
     return found

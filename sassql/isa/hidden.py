@@ -38,12 +38,22 @@ def _rows(sm: int) -> tuple[_Row, ...]:
     return tuple(found)
 
 
+def may_hide(arch: str) -> bool:
+    """True where any instruction of ``arch`` holds registers that its text leaves out."""
+    return bool(_rows_of(arch))
+
+
+@cache
+def _rows_of(arch: str) -> tuple[_Row, ...]:
+    return _rows(int(re.sub(r"\D", "", arch) or 0))
+
+
 def hidden_registers(arch: str, text: str, word: tuple[int, int] | None) -> tuple[Register, ...]:
     """Registers that the word holds and the text leaves out; none where the word is not known.
 
     ``word`` is the low and the high half of the instruction word.
     """
-    rows = _rows(int(re.sub(r"\D", "", arch) or 0))
+    rows = _rows_of(arch)
     if not rows or word is None:
         return ()
     opcode = (text.partition(" ")[2] if text.startswith("@") else text).split(" ")[0].split(".")[0]

@@ -17,8 +17,9 @@ class Launch:
     ``special`` has atom names by special register, ``constants`` by offset in constant bank
     0. ``parameter_base`` is the offset of parameter 0, in bytes. A shared address is
     ``shared_base``, plus ``cluster`` shifted left by ``cluster_shift`` where that is not
-    empty, plus an offset among the block's own variables. None and empty for an
-    architecture that the table does not have.
+    empty, plus an offset among the block's own variables. ``literal_banks`` are constant
+    banks with numbers of the compiler's: no pointers. None and empty for an architecture that
+    the table does not have.
     """
 
     special: dict[str, str]
@@ -27,6 +28,7 @@ class Launch:
     shared_base: int | None
     cluster: str
     cluster_shift: int
+    literal_banks: frozenset[int]
 
 
 @cache
@@ -38,8 +40,8 @@ def launch(arch: str) -> Launch:
     """
     match = _NUMBER.match(arch)
     number = int(match[1]) if match else -1
-    found = Launch({}, {}, None, None, "", 0)
-    parameter, shared, cluster, shift = None, None, "", 0
+    found = Launch({}, {}, None, None, "", 0, frozenset())
+    parameter, shared, cluster, shift, banks = None, None, "", 0, set[int]()
     for kind, place, first, last, name in _rows():
         if not int(first) <= number <= int(last or number):
             continue
@@ -52,9 +54,11 @@ def launch(arch: str) -> Launch:
                 parameter = int(place, 16)
             case "shared":
                 shared = int(place, 16)
+            case "literals":
+                banks.add(int(place, 16))
             case _:
                 cluster, shift = place, int(name)
-    return Launch(found.special, found.constants, parameter, shared, cluster, shift)
+    return Launch(found.special, found.constants, parameter, shared, cluster, shift, frozenset(banks))
 
 
 def _rows() -> list[list[str]]:

@@ -12,7 +12,7 @@ from importlib import resources
 
 from sassql.isa.classes import Condition
 from sassql.model.form import Form
-from sassql.model.operands import KeywordOperand, RegisterOperand
+from sassql.model.operands import ImmediateOperand, KeywordOperand, RegisterOperand
 
 EXACT, ORDERED, APPROXIMATE, UNKNOWN = "exact", "ordered", "approximate", "unknown"
 """How faithful a result is: correctly rounded as its flags say; the same but for NaN and the sign of zero;
@@ -74,6 +74,7 @@ class Template:
 
 
 TypeRule = Callable[[Form], str]
+_known: dict[tuple[str, tuple[int | float, ...]], tuple[Template, ...]] = {}
 
 
 def _first(form: Form, names: dict[str, str], default: str) -> str:
@@ -225,6 +226,15 @@ def templates(form: Form) -> tuple[Template, ...]:
     rows = table().get(form.opcode, ())
     if not rows:
         return ()
+    numbers = tuple(o.value for o in form.operands if isinstance(o, ImmediateOperand))
+    key = form.shape.text, numbers  # registers do not matter, RZ stands in the shape
+    found = _known.get(key)
+    if found is None:
+        found = _known[key] = _templates(form, rows)
+    return found
+
+
+def _templates(form: Form, rows: tuple[Row, ...]) -> tuple[Template, ...]:
     places: dict[str, int] = {}
     for place, operand in enumerate(form.operands):
         places.setdefault(operand.role, place)

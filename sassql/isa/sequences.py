@@ -115,6 +115,7 @@ class Sequence:
     fidelity: str
     pattern: Pattern
     equations: tuple[tuple[str, Pattern], ...]
+    needs: frozenset[str]
 
 
 Definitions = dict[str, tuple[tuple[str, ...], Pattern]]
@@ -211,6 +212,21 @@ def roots(pattern: Pattern) -> tuple[str, ...]:
             return ()
 
 
+def needed(pattern: Pattern) -> frozenset[str]:
+    """Operations without which a kernel cannot match: a cheap first test."""
+    match pattern:
+        case Node(operation, _, operands):
+            return frozenset((operation,)).union(*(needed(o) for o in operands))
+        case Named(_, inner) | Signed(_, inner):
+            return needed(inner)
+        case Pair(low, high):
+            return needed(low) | needed(high)
+        case Either(choices):
+            return frozenset.intersection(*(needed(c) for c in choices))
+        case _:
+            return frozenset()
+
+
 def _lines() -> list[list[str]]:
     text = resources.files("sassql.isa").joinpath("data/sequences.tsv").read_text("utf-8")
     return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
@@ -229,7 +245,9 @@ def table() -> tuple[Sequence, ...]:
             pairs = [part.split("=", 1) for part in rest]
             equations = tuple((name.strip(), parse(right, definitions)) for name, right in pairs)
             pattern = parse(root, definitions)
-            found.append(Sequence(operation, kind, tuple(operands.split()), fidelity, pattern, equations))
+            needs = needed(pattern).union(*(needed(right) for _, right in equations))
+            names = tuple(operands.split())
+            found.append(Sequence(operation, kind, names, fidelity, pattern, equations, needs))
     return tuple(found)
 
 

@@ -61,7 +61,7 @@ class Instruction:
 
     @property
     def form(self) -> Form:
-        return self.kernel.forms[int(self.kernel.form_ids[self.index])]
+        return self.kernel.forms[self.kernel.rows[self.index]]
 
     @property
     def address(self) -> int:

@@ -162,6 +162,14 @@ class Kernel:
     is_entry: bool = True
     lines: Lines | None = None
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
+    _rows: list[int] | None = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> list[int]:
+        """``form_ids`` as a list: numpy is slow when asked for one number at a time."""
+        if self._rows is None:
+            self._rows = self.form_ids.tolist()
+        return self._rows
 
     @property
     def instructions(self) -> Instructions:

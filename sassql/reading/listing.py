@@ -55,7 +55,11 @@ class _Section:
     places: dict[int, str | int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     branches: dict[int, list[str]] = field(default_factory=dict)
-    encodings: dict[int, list[int]] = field(default_factory=dict)
+    low: dict[int, int] = field(default_factory=dict)
+    high: dict[int, int] = field(default_factory=dict)
+    """Halves of the instruction words, where the listing prints them."""
+    named: list[int] = field(default_factory=list)
+    """Instructions with an address that holds a label, ``32@lo((kernel + .L_x_0@srel))``."""
     entries: set[str] = field(default_factory=set)
     sizes: dict[str, str] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
@@ -89,6 +93,8 @@ class _Reader:
                     self._instruction(number, line, int(found[1], 16), line[found.end() :])
             elif self._too_old:
                 self._header(number, line)
+            elif (half := _ENCODING.match(line)) is not None and self._open is not None:
+                self._open.high[len(self._open.rows) - 1] = int(half[1], 16)
             elif line.strip():
                 self._other(number, line)
 
@@ -102,10 +108,11 @@ class _Reader:
             section = self._section("", number)
         statement, mark, encoding = statement.partition("/* 0x")
         self._add(section, number, line, address, statement)
-        if (found := _ENCODING.match(mark + encoding)) is not None:
-            section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[1], 16))
-        elif mark:
-            self._problem("an encoding has 16 hexadecimal digits", number, line.find(mark) + 1)
+        if mark:
+            if (found := _ENCODING.match(mark + encoding)) is not None:
+                section.low[len(section.rows) - 1] = int(found[1], 16)
+            else:
+                self._problem("an encoding has 16 hexadecimal digits", number, line.find(mark) + 1)
 
     def _add(self, section: _Section, number: int, line: str, address: int, statement: str) -> None:
         known = self._known.get(statement)
@@ -120,6 +127,8 @@ class _Reader:
         section.addresses.append(address)
         if held is not None:
             section.places[index] = held
+        elif "@srel" in statement:
+            section.named.append(index)
         if branches:
             section.branches[address] = branches
         if section.pending:
@@ -143,10 +152,7 @@ class _Reader:
 
     def _other(self, number: int, line: str) -> None:
         section = self._open
-        if (found := _ENCODING.match(line)) is not None:
-            if section is not None and section.rows:
-                section.encodings.setdefault(len(section.rows) - 1, []).append(int(found[1], 16))
-        elif (found := _SECTION.match(line)) is not None or (found := _FUNCTION.match(line)) is not None:
+        if (found := _SECTION.match(line)) is not None or (found := _FUNCTION.match(line)) is not None:
             self._outside = False
             self._section(found[1], number)
         elif (found := _OTHER_SECTION.match(line)) is not None:
@@ -296,10 +302,13 @@ def _kernel(section: _Section, source: Source) -> Kernel:
 
 def _rows(section: _Section, words: WordTable) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Row numbers; where encodings are known, registers that only they hold are added."""
-    rows = [_placed(section, row, words) if "@srel" in words[row].text else row for row in section.rows]
-    for index, halves in section.encodings.items():
-        if len(halves) == 2:
-            rows[index] = words.row_with_word(rows[index], (halves[0], halves[1]))
+    rows = list(section.rows)
+    for index in section.named:
+        rows[index] = _placed(section, rows[index], words)
+    if words.hides_registers:
+        for index, low in section.low.items():
+            if index in section.high:
+                rows[index] = words.row_with_word(rows[index], (low, section.high[index]))
     return np.asarray(rows, np.int32)
 
 
@@ -312,10 +321,9 @@ def _placed(section: _Section, row: int, words: WordTable) -> int:
 
 
 def _control(section: _Section) -> np.ndarray[tuple[int], np.dtype[np.uint32]] | None:
-    if len(section.encodings) != len(section.rows) or any(len(h) != 2 for h in section.encodings.values()):
+    if not len(section.low) == len(section.high) == len(section.rows):
         return None
-    high = np.asarray([section.encodings[i][1] for i in range(len(section.rows))], np.uint64)
-    return control_bits(high)
+    return control_bits(np.asarray([section.high[i] for i in range(len(section.rows))], np.uint64))
 
 
 def _functions(section: _Section, end: int) -> tuple[Function, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.errors import ToolMissingError
-from sassql.isa.hidden import hidden_registers
+from sassql.isa.hidden import hidden_registers, may_hide
 from sassql.model.form import Form
 from sassql.model.register import Register
 from sassql.reading import segments
@@ -142,6 +142,11 @@ class WordTable:
             mine = (rows >= base) & (rows < base + len(segment))
             found[mine] = segment.distances[rows[mine] - base]
         return found
+
+    @property
+    def hides_registers(self) -> bool:
+        """True where words of this architecture hold registers that their text does not print."""
+        return may_hide(self.arch)
 
     @property
     def problems_of_text(self) -> bool:

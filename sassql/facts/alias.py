@@ -1,0 +1,233 @@
+"""Whether two addresses name the same bytes: yes, no, or unknown, with the reason.
+
+`must_equal`, `meets` and `same` are about one thread in one iteration; `overlaps` is about
+all threads and iterations. Low words are compared (see `sassql.facts.addresses`): "no" is
+certain, "yes" takes for granted that nothing is a multiple of 4 GiB away.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from sassql.facts.addresses import Address, AddressKind
+from sassql.facts.choices import expand
+from sassql.facts.functions import most
+from sassql.facts.polynomials import WORD, Atom, AtomKind, Polynomial, signed
+from sassql.isa.spaces import Space
+
+_ANY = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
+_OWN_BLOCK = frozenset({Space.SHARED})
+_THREADS = ("tid.x", "tid.y", "tid.z", "laneid")
+_BLOCKS = ("ctaid.x", "ctaid.y", "ctaid.z")
+_FREE_ROUNDS = 1 << 20
+"""A loop counter is taken to reach this."""
+
+
+class Answer(Enum):
+    """Three values."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer and, for people, why."""
+
+    answer: Answer
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.answer.value}: {self.reason}"
+
+
+def _yes(reason: str) -> Verdict:
+    return Verdict(Answer.YES, reason)
+
+
+def _no(reason: str) -> Verdict:
+    return Verdict(Answer.NO, reason)
+
+
+def _unknown(reason: str) -> Verdict:
+    return Verdict(Answer.UNKNOWN, reason)
+
+
+def must_equal(a: Address, b: Address) -> Verdict:
+    """Whether two accesses of one thread, in one iteration, name exactly the same bytes."""
+    if (verdict := _apart(a, b)) is not None:
+        return verdict
+    difference = _difference(a, b)
+    if not difference.terms:
+        if a.width is None or b.width is None:
+            return _unknown("a width is not known")
+        if a.width != b.width:
+            return _no(f"one place, but {a.width} and {b.width} bytes")
+        return _yes("equal polynomials")
+    if difference.value is not None:
+        return _no(f"{signed(difference.value)} bytes apart")
+    if difference.constant % _grain(difference):
+        return _no(f"different modulo {_grain(difference)}")
+    return _unknown(_why(a, b))
+
+
+def same(a: Address, b: Address) -> Verdict:
+    """The same place as a formula: no where the difference is not zero for all threads and iterations."""
+    if (verdict := _apart(a, b)) is not None:
+        return verdict
+    if not _difference(a, b).terms:
+        return _yes("equal polynomials")
+    if AddressKind.OPAQUE in (a.kind, b.kind):
+        return _unknown(_why(a, b))
+    return _no("different polynomials")
+
+
+def meets(a: Address, b: Address) -> Verdict:
+    """Whether two accesses of one thread, in one iteration, have a byte in common."""
+    if (verdict := _apart(a, b)) is not None:
+        return verdict
+    difference = _difference(a, b)
+    if not difference.terms:
+        return _yes("equal polynomials")
+    if a.width is None or b.width is None:
+        return _unknown("a width is not known")
+    window = range(-a.width + 1, b.width)
+    if difference.value is not None:
+        apart = signed(difference.value)
+        return _yes(f"{apart} bytes apart") if apart in window else _no(f"{apart} bytes apart")
+    if not _reaches(difference.constant, _grain(difference), window):
+        return _no(f"different modulo {_grain(difference)}")
+    return _unknown(_why(a, b))
+
+
+def overlaps(a: Address, b: Address) -> Verdict:
+    """Whether the bytes that all threads touch in all iterations meet, guards and limits of loops left out.
+
+    Thread and block numbers and loop counters are different ones for each of the two; sizes and
+    parameters are common. Shared memory is one block's, local memory one thread's. Yes is
+    said where numbers within the hardware's limits make the two meet: whether a launch is
+    that large is not asked.
+    """
+    if (verdict := _apart(a, b)) is not None:
+        return verdict
+    if a.width is None or b.width is None:
+        return _unknown("a width is not known")
+    window = range(-a.width + 1, b.width)
+    free, fixed = _split(_difference(a, b), a, b)
+    if fixed.value is None:
+        return _unknown(_why(a, b))
+    moving = [_moving(side) for side in (a, b)]
+    if not free.terms and not any(side.terms for side in moving):
+        apart = signed(fixed.constant)
+        return _yes("the same for all threads") if apart in window else _no(f"{apart} bytes apart")
+    grain = math.gcd(WORD, *(c for side in (*moving, free) for _, c in side.terms))
+    if not _reaches(fixed.constant, grain, window):
+        return _no(f"different modulo {grain}")
+    apart = signed(fixed.constant)
+    if apart in window:
+        return _yes("the first threads and iterations meet")
+    for side in moving:
+        for monomial, coefficient in side.terms:
+            if len(monomial) == 1 and _can_bridge(apart, signed(coefficient), _limit(monomial[0]), window):
+                return _yes(f"{monomial[0]} of two threads or iterations bridges {apart} bytes")
+    return _unknown("a sum of several thread numbers or counters may bridge it")
+
+
+def _apart(a: Address, b: Address) -> Verdict | None:
+    """What spaces and bases say: a verdict, or None where the polynomials decide."""
+    if a.space is not b.space:
+        if {a.space, b.space} <= _ANY and Space.GENERIC in (a.space, b.space):
+            if a.base != b.base or a.base.kind == "none":
+                return _unknown("a generic address may lie in any space")
+        elif Space.UNKNOWN in (a.space, b.space):
+            return _unknown("a space is not known")
+        else:
+            return _no(f"{a.space.value} and {b.space.value} memory")
+    if Space.UNKNOWN in (a.space, b.space):
+        return _unknown("a space is not known")
+    if a.base != b.base:
+        if a.base.kind == b.base.kind == "constant" and a.space is Space.CONSTANT:
+            return _no("different constant banks")
+        return _unknown(f"different bases, {a.base or 'none'} and {b.base or 'none'}")
+    return None
+
+
+def _difference(a: Address, b: Address) -> Polynomial:
+    found = a.polynomial - b.polynomial
+    return (expand(found) if found.terms else found) + Polynomial.number(a.offset - b.offset)
+
+
+def _why(a: Address, b: Address) -> str:
+    reason = a.reason or b.reason
+    return reason if reason else "the difference depends on thread numbers, sizes or parameters"
+
+
+def _grain(difference: Polynomial) -> int:
+    """The largest power of two that divides every term with atoms: what is left is fixed modulo it."""
+    return math.gcd(WORD, *(c for monomial, c in difference.terms if monomial))
+
+
+def _reaches(constant: int, grain: int, window: range) -> bool:
+    """True where a number of ``window`` is ``constant`` modulo ``grain``."""
+    return len(window) >= grain or any((w - constant) % grain == 0 for w in window)
+
+
+def _is_free(atom: Atom, space: Space) -> bool:
+    """True for atoms that differ between threads or iterations, as ``space`` is shared by them."""
+    if atom.kind is AtomKind.COUNTER:
+        return True
+    if atom.kind is not AtomKind.SPECIAL or space is Space.LOCAL:
+        return False
+    return atom.name in _THREADS or (atom.name in _BLOCKS and space not in _OWN_BLOCK)
+
+
+def _moving(address: Address) -> Polynomial:
+    """The terms that other threads and iterations have otherwise."""
+    return Polynomial(
+        tuple((m, c) for m, c in address.polynomial.terms if any(_is_free(atom, address.space) for atom in m))
+    )
+
+
+def _split(difference: Polynomial, a: Address, b: Address) -> tuple[Polynomial, Polynomial]:
+    """Terms of the difference that are free, and those common to all threads.
+
+    A function of a thread number is neither: it is left among the second, which then is no number.
+    """
+    space = a.space if a.space is b.space else Space.GENERIC
+    free = {m: c for m, c in difference.terms if any(_is_free(atom, space) for atom in m)}
+    moving = _moving(a), _moving(b)
+    others = [
+        atom
+        for side in (a.polynomial, b.polynomial)
+        for atom in side.atoms
+        if atom.home >= 0 and atom.kind is not AtomKind.COUNTER
+    ]
+    functions = [
+        atom
+        for side in (*moving, a.polynomial, b.polynomial)
+        for atom in side.atoms
+        if atom.kind is AtomKind.FUNCTION
+    ]
+    fixed = Polynomial.make({m: c for m, c in difference.terms if m not in free})
+    blocked = Polynomial.of((others or functions)[0]) if others or functions else Polynomial()
+    return Polynomial.make(free), fixed if fixed.value is None or not blocked.terms else fixed + blocked
+
+
+def _limit(atom: Atom) -> int:
+    """The largest value that an atom is taken to have."""
+    bound = most(Polynomial.of(atom))
+    return _FREE_ROUNDS if bound is None else bound
+
+
+def _can_bridge(apart: int, coefficient: int, limit: int, window: range) -> bool:
+    """True where ``apart + coefficient*t`` lies in ``window`` for a ``t`` between -limit and limit."""
+    if not coefficient:
+        return False
+    by = abs(coefficient)
+    nearest = (
+        apart - window.start
+    ) % by + window.start  # the smallest value of that class in or above the window
+    return nearest in window and abs(apart - nearest) // by <= limit

@@ -1,0 +1,264 @@
+"""Fact "memory_flow": which loads may read what which stores wrote, with what is known about it.
+
+    STS [R2], R5      BAR.SYNC      LDS R6, [R3]      may: another thread, barrier between
+    STL [R1+4], R5                  LDL R6, [R1+4]    must: the same thread's own word
+
+``must``: on every way to the load the last store that may write its bytes is this one, by the
+same thread, and it writes all of them. ``may``: the same buffer, and order is kept between
+the two accesses. ``unknown``: the buffer of one is not known, or nothing orders them.
+Pointers that are different parameters may still be equal: a store through one lies in the way
+of a ``must`` through the other, but makes no edge of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sassql.facts.addresses import Address, Addresses
+from sassql.facts.blocks import Blocks
+from sassql.facts.counters import Counters
+from sassql.facts.loops import Loops
+from sassql.facts.orders import Orders
+from sassql.facts.places import Relation, relation, same_buffer, variant_loops
+from sassql.facts.values import SSA
+from sassql.isa.spaces import Space
+from sassql.model.kernel import Kernel, provides
+
+MUST, MAY, UNKNOWN = "must", "may", "unknown"
+MOST_PAIRS = 20_000
+"""Pairs of a store and a load that one kernel's other-thread edges are looked for among."""
+MOST_STEPS = 400_000
+"""Blocks and stores that all backward walks of one kernel may look at."""
+
+_WRITES = ("store", "atomic", "both")
+_READS = ("load", "atomic")
+_SHARED_BY_THREADS = (Space.GLOBAL, Space.SHARED, Space.GENERIC)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdge:
+    """From a store to a load, by instruction number.
+
+    ``same_thread`` is True where the thread reads what it wrote itself, False where another
+    thread must have written it, None where it is not known. ``sync`` lists what lies on
+    every way from the store to the load: barrier, mbarrier, fence, async, warp, and loop
+    where the only way is the next iteration.
+    """
+
+    store: int
+    load: int
+    space: str
+    certainty: str
+    same_thread: bool | None
+    sync: tuple[str, ...]
+    reason: str = ""
+
+    @property
+    def strongest(self) -> str:
+        """The strongest synchronisation between, or ``none``."""
+        return self.sync[0] if self.sync else "none"
+
+
+@dataclass(slots=True, eq=False)
+class MemoryFlow:
+    """The edges of a kernel, by load and then by store. ``incomplete`` says what was left out, and why."""
+
+    edges: tuple[MemoryEdge, ...]
+    orders: Orders
+    incomplete: tuple[str, ...] = ()
+    _by_load: dict[int, list[MemoryEdge]] = field(default_factory=dict)
+    _by_store: dict[int, list[MemoryEdge]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[MemoryEdge]:
+        return iter(self.edges)
+
+    def into(self, load: int) -> tuple[MemoryEdge, ...]:
+        """Edges that end at instruction ``load``."""
+        return tuple(self._by_load.get(load, ()))
+
+    def out_of(self, store: int) -> tuple[MemoryEdge, ...]:
+        """Edges that begin at instruction ``store``."""
+        return tuple(self._by_store.get(store, ()))
+
+    def source(self, load: int) -> MemoryEdge | None:
+        """The one store whose value ``load`` must read, or None."""
+        return next((e for e in self._by_load.get(load, ()) if e.certainty == MUST), None)
+
+    def synchronisation(self, edge: MemoryEdge) -> tuple[int, ...]:
+        """The instructions of the strongest kind between the two ends of an edge."""
+        return self.orders.instructions(edge.strongest, edge.store, edge.load)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What a backward walk from one load met."""
+
+    own: list[Address] = field(default_factory=list)
+    """Stores to the same bytes that end a way."""
+    other: list[Address] = field(default_factory=list)
+    """Stores that may write the bytes."""
+    open: str = ""
+    """Why it is not certain that one of ``own`` comes last."""
+
+
+class _Builder:
+    """Finds the edges of one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.ssa: SSA = kernel.fact("ssa")
+        self.blocks: Blocks = kernel.fact("blocks")
+        self.loops: Loops = kernel.fact("loops")
+        self.counters: Counters = kernel.fact("counters")
+        self.orders = Orders(kernel)
+        found: Addresses = kernel.fact("addresses")
+        self.stores = [a for a in found if a.access in _WRITES and a.space is not Space.CONSTANT]
+        self.loads = [a for a in found if a.access in _READS and a.space is not Space.CONSTANT]
+        self.by_block: dict[int, list[Address]] = {}
+        for store in self.stores:
+            self.by_block.setdefault(store.block, []).append(store)
+        tags = kernel.fact("tags")
+        self.calls: dict[int, list[int]] = {}
+        for call in self.blocks.calls:
+            routine = call.entry is not None and "slowpath" in tags.get(int(self.blocks.start[call.entry]), ())
+            if not routine:
+                self.calls.setdefault(int(self.blocks.of[call.index]), []).append(call.index)
+        self.left = MOST_STEPS
+        self.incomplete: list[str] = []
+        self.edges: list[MemoryEdge] = []
+
+    def run(self) -> MemoryFlow:
+        certain: set[tuple[int, int]] = set()
+        for load in self.loads:
+            if (load.instruction, load.operand) not in certain and self._own(load):
+                certain.add((load.instruction, load.operand))
+        self._others([x for x in self.loads if (x.instruction, x.operand) not in certain])
+        self.edges.sort(key=lambda e: (e.load, e.store))
+        flow = MemoryFlow(tuple(self.edges), self.orders, tuple(dict.fromkeys(self.incomplete)))
+        for edge in flow.edges:
+            flow._by_load.setdefault(edge.load, []).append(edge)
+            flow._by_store.setdefault(edge.store, []).append(edge)
+        return flow
+
+    def _edge(self, store: Address, load: Address, certainty: str, same: bool | None, reason: str) -> None:
+        sync = self.orders.between(store.instruction, load.instruction)
+        space = load.space.value
+        self.edges.append(
+            MemoryEdge(store.instruction, load.instruction, space, certainty, same, sync, reason)
+        )
+
+    def _own(self, load: Address) -> bool:
+        """Edges from the same thread's stores to the same address; True where one is certain."""
+        walk = self._walk(load)
+        own = list({store.instruction: store for store in walk.own}.values())
+        reason = walk.open
+        if not reason and walk.other:
+            reason = "another store may write the address in between"
+        if not reason and len(own) > 1:
+            reason = "by the way taken, another store came last"
+        for store in own:
+            self._edge(store, load, MAY if reason else MUST, True, reason)
+        return bool(own) and not reason
+
+    def _walk(self, load: Address) -> _Walk:
+        walk = _Walk()
+        if not any(relation(store, load) is not Relation.APART for store in self.stores):
+            return walk
+        varying = variant_loops(load, self.loops, self.counters)
+        seen: set[tuple[int, bool]] = set()
+        pending = [(load.block, load.instruction, False)]
+        while pending:
+            block, before, stale = pending.pop()
+            self.left -= 1 + len(self.by_block.get(block, ()))
+            if self.left < 0:
+                walk.open = "too many steps"
+                self.incomplete.append("backward walks from loads: too many steps")
+                return walk
+            if self._scan(load, block, before, stale, walk):
+                continue
+            if not self.blocks.predecessors[block] or block in self.blocks.entries:
+                walk.open = walk.open or "on some way nothing was stored before"
+            for previous in self.blocks.predecessors[block]:
+                crossed = self._crossed(previous, block)
+                now = stale or bool(crossed & varying)
+                if (previous, now) not in seen:
+                    seen.add((previous, now))
+                    pending.append((previous, int(self.blocks.end[previous]), now))
+        return walk
+
+    def _scan(self, load: Address, block: int, before: int, stale: bool, walk: _Walk) -> bool:
+        """Look at the stores of a block, the last one first; True where one ends the way."""
+        calls = self.calls.get(block, ())
+        for store in reversed(self.by_block.get(block, ())):
+            if store.instruction >= before:
+                continue
+            if any(store.instruction < call < before for call in calls):
+                walk.open = "a call may write the address"
+            found = relation(store, load)
+            if found is Relation.APART and not stale:
+                continue
+            if found is Relation.SAME and not stale and store.access != "both":
+                if self._as_often(store.instruction, load.instruction):
+                    walk.own.append(store)
+                    return True
+                walk.open = "the store has a guard that the load has not"
+                walk.own.append(store)
+            elif same_buffer(store, load) is not False or found is not Relation.APART:
+                walk.other.append(store)
+        if any(call < before for call in calls):
+            walk.open = "a call may write the address"
+        return False
+
+    def _as_often(self, store: int, load: int) -> bool:
+        """True where the store happens whenever the load does."""
+        guard = self.ssa.guard(store)
+        if guard is None:
+            return True
+        forms, ids = self.kernel.forms, self.kernel.form_ids
+        first, second = forms[int(ids[store])].guard, forms[int(ids[load])].guard
+        same = self.ssa.guard(load) == guard and first is not None and second is not None
+        return same and first is not None and second is not None and first.inverted == second.inverted
+
+    def _crossed(self, previous: int, block: int) -> frozenset[int]:
+        """Loops whose iteration before begins when going back from ``block`` to ``previous``."""
+        return frozenset(n for n in self.loops.enclosing(previous) if self.loops[n].header == block)
+
+    def _others(self, loads: Iterable[Address]) -> None:
+        """Edges from stores of other threads (or of other iterations) to the same buffer."""
+        pairs = 0
+        known = {(edge.store, edge.load) for edge in self.edges}
+        for load in loads:
+            if load.space not in _SHARED_BY_THREADS:
+                continue
+            for store in self.stores:
+                buffer = same_buffer(store, load)
+                if buffer is False or (store.instruction, load.instruction) in known:
+                    continue
+                pairs += 1
+                if pairs > MOST_PAIRS:
+                    self.incomplete.append(f"more than {MOST_PAIRS} pairs of a store and a load")
+                    return
+                if store.instruction != load.instruction and self.orders.reaches(
+                    store.instruction, load.instruction
+                ):
+                    self._other(store, load, buffer)
+
+    def _other(self, store: Address, load: Address, buffer: bool | None) -> None:
+        sync = self.orders.between(store.instruction, load.instruction)
+        if buffer is None:
+            certainty, reason = UNKNOWN, "the buffer of one of the two is not known"
+        elif not {"barrier", "mbarrier", "fence"} & set(sync):
+            certainty, reason = UNKNOWN, "nothing orders the two"
+        else:
+            certainty, reason = MAY, ""
+        edge = MemoryEdge(
+            store.instruction, load.instruction, load.space.value, certainty, None, sync, reason
+        )
+        self.edges.append(edge)
+
+
+@provides("memory_flow")
+def memory_flow(kernel: Kernel) -> MemoryFlow:
+    """The store-to-load edges of a kernel."""
+    return _Builder(kernel).run()

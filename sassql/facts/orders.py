@@ -1,0 +1,101 @@
+"""Which synchronisation lies on every way from one instruction to another; used by "memory_flow".
+
+A kind lies between two instructions if no way leads from the first to the second past all
+instructions of that kind. Guarded ones do not count: the thread may not execute them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from sassql.facts.blocks import Blocks
+from sassql.facts.loops import Loops
+from sassql.isa.sync import ORDERS, order_of
+from sassql.model.kernel import Kernel
+
+LOOP = "loop"
+"""Not an instruction: the only way goes round a loop."""
+_ANY = ""
+
+
+class Orders:
+    """Reachability between the instructions of one kernel, with and without synchronisation."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._blocks: Blocks = kernel.fact("blocks")
+        loops: Loops = kernel.fact("loops")
+        self._back = {(latch, loop.header) for loop in loops.loops for latch in loop.latches}
+        self.at = _ordering(kernel)
+        self._in_block = {kind: self._grouped(places) for kind, places in self.at.items()}
+        self._reach: dict[tuple[str, int], set[int]] = {}
+
+    def reaches(self, first: int, second: int) -> bool:
+        """True where a way leads from instruction ``first`` to ``second``, a loop's next iteration included."""
+        return self._free(_ANY, first, second)
+
+    def between(self, first: int, second: int) -> tuple[str, ...]:
+        """Everything that lies on every way from ``first`` to ``second``: the strongest first, ``loop`` last."""
+        found = [kind for kind in ORDERS if self.at[kind] and not self._free(kind, first, second)]
+        if not self._free(LOOP, first, second):
+            found.append(LOOP)
+        return tuple(found)
+
+    def instructions(self, kind: str, first: int, second: int) -> tuple[int, ...]:
+        """The instructions of a kind that a way from ``first`` to ``second`` meets."""
+        return tuple(i for i in self.at.get(kind, ()) if self.reaches(first, i) and self.reaches(i, second))
+
+    def _grouped(self, places: Sequence[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for index in places:
+            found.setdefault(int(self._blocks.of[index]), []).append(index)
+        return found
+
+    def _free(self, kind: str, first: int, second: int) -> bool:
+        """True where a way leads from ``first`` to ``second`` without meeting ``kind``."""
+        start, end = int(self._blocks.of[first]), int(self._blocks.of[second])
+        stops = self._in_block.get(kind, {})
+        if start == end and first < second and not _any(stops.get(start, ()), first, second):
+            return True
+        if _any(stops.get(start, ()), first, int(self._blocks.end[start])):
+            return False
+        if _any(stops.get(end, ()), int(self._blocks.start[end]) - 1, second):
+            return False
+        return end in self._reached(kind, start)
+
+    def _reached(self, kind: str, block: int) -> set[int]:
+        """Blocks whose start is reached from the end of ``block`` through blocks without ``kind``."""
+        key = (kind, block)
+        if key not in self._reach:
+            stops = self._in_block.get(kind, {})
+            seen: set[int] = set()
+            pending = [block]
+            while pending:
+                here = pending.pop()
+                for target in self._blocks.successors[here]:
+                    if target in seen or (kind == LOOP and (here, target) in self._back):
+                        continue
+                    seen.add(target)
+                    if target not in stops:
+                        pending.append(target)
+            self._reach[key] = seen
+        return self._reach[key]
+
+
+def _any(places: Sequence[int], after: int, before: int) -> bool:
+    """True where one of the sorted ``places`` lies between, both ends left out."""
+    return bisect_right(places, after) < bisect_left(places, before)
+
+
+def _ordering(kernel: Kernel) -> dict[str, list[int]]:
+    """By kind, the instructions that always order, in address order."""
+    unique, inverse = np.unique(kernel.form_ids, return_inverse=True)
+    forms = [kernel.forms[row] for row in unique.tolist()]
+    kinds = [order_of(form) if form.guard is None else "" for form in forms]
+    found: dict[str, list[int]] = {kind: [] for kind in ORDERS}
+    for place, kind in enumerate(kinds):
+        if kind:
+            found[kind] += np.flatnonzero(inverse == place).tolist()
+    return {kind: sorted(places) for kind, places in found.items()}
