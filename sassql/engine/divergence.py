@@ -13,6 +13,7 @@ import numpy as np
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.dominators import Dominators
+from sassql.isa import classes
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel
 
@@ -46,4 +47,4 @@ def divergence(kernel: Kernel) -> Divergence:
 
 
 def _splits(form: Form) -> bool:
-    return form.opcode == "BRA" and "DIV" in form.modifiers
+    return classes.belongs("divergence", form.opcode, form.modifiers, form.operands)

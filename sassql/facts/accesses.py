@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sassql.isa.registers import clobbered_by_calls, implied
-from sassql.model.form import Form, Shape
+from sassql.model.form import Form, RegisterSlot, Shape
 from sassql.model.kernel import Kernel, provides
 from sassql.model.register import Register, register
 
@@ -87,8 +87,7 @@ class _Piece:
     width: int
     operand: int
     unit: int
-    mask_position: int
-    mask_shift: int
+    slot: RegisterSlot
 
 
 @dataclass(slots=True, eq=False)
@@ -156,15 +155,13 @@ def _spread(pieces: list[_Piece], numbers: tuple[str, ...]) -> list[int]:
 
 
 def _masked(pieces: list[_Piece], numbers: tuple[str, ...]) -> tuple[list[int], tuple[Key, ...]]:
-    """The same where a number of the statement says which registers are written."""
+    """The same where a number of the statement says how many registers are written."""
     found: list[int] = []
     keys: list[Key] = []
     for piece in pieces:
-        mask = int(numbers[piece.mask_position], 16) >> piece.mask_shift if piece.mask_position >= 0 else -1
-        start = piece.base + int(numbers[piece.position])
-        chosen = [i for i in range(piece.width) if mask >> i & 1]
-        found += [start + i for i in chosen]
-        keys += [(piece.operand, piece.unit + i) for i in chosen]
+        start, count = piece.base + int(numbers[piece.position]), piece.slot.written(numbers)
+        found += range(start, start + count)
+        keys += [(piece.operand, piece.unit + i) for i in range(count)]
     return found, tuple(keys)
 
 
@@ -178,7 +175,7 @@ def _layout_of(shape: Shape) -> _Layout:
         operand, width = owners[slot.position], slot.width or 1
         unit = next_unit.get(operand, 0)
         next_unit[operand] = unit + width
-        piece = _Piece(base, slot.position, width, operand, unit, slot.mask_position, slot.mask_shift)
+        piece = _Piece(base, slot.position, width, operand, unit, slot)
         if slot.uses:
             uses.append(piece)
         if slot.defines:
@@ -189,7 +186,7 @@ def _layout_of(shape: Shape) -> _Layout:
         use_keys=_keys(uses),
         def_keys=_keys(defs),
         guarded=shape.guard is not None and shape.guard_position >= 0,
-        masked=any(piece.mask_position >= 0 for piece in defs),
+        masked=any(piece.slot.count is not None for piece in defs),
     )
 
 

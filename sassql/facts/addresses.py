@@ -102,7 +102,7 @@ class Address:
     _loops: Loops | None = field(default=None, repr=False, compare=False)
 
     def coefficient(self, atom: Atom | str) -> Polynomial | None:
-        """What an atom (or ``"tid.x"``) is multiplied with, in bytes; None where the address is not linear in it."""
+        """What an atom (or ``"tid.x"``) is multiplied with, in bytes; None for one in a function."""
         return self.polynomial.coefficient(special(atom) if isinstance(atom, str) else atom)
 
     def stride(self, loop: int) -> Polynomial | None:
@@ -266,7 +266,7 @@ class _Maker:
         return NO_BASE, whole
 
     def _shared(self, whole: Polynomial) -> tuple[Base, Polynomial]:
-        """The block's own window: all of shared memory on old architectures, behind the driver's part on new ones."""
+        """The block's own window: from 0 on, or behind the driver's part where there are clusters."""
         start, known = self.launch.shared_base, self.launch
         if start is None:
             return NO_BASE, whole

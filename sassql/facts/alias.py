@@ -14,7 +14,7 @@ from enum import Enum
 from sassql.facts.addresses import Address, AddressKind
 from sassql.facts.choices import expand
 from sassql.facts.functions import most
-from sassql.facts.polynomials import WORD, Atom, AtomKind, Polynomial, signed
+from sassql.facts.polynomials import WORD, Atom, AtomKind, Polynomial, mentioned, signed
 from sassql.isa.spaces import Space
 
 _ANY = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
@@ -116,23 +116,28 @@ def overlaps(a: Address, b: Address) -> Verdict:
     if a.width is None or b.width is None:
         return _unknown("a width is not known")
     window = range(-a.width + 1, b.width)
-    free, fixed = _split(_difference(a, b), a, b)
+    if not _difference(a, b).terms:
+        return _yes("equal polynomials")
+    moving = [_moving(side) for side in (a, b)]
+    fixed = (a.polynomial - moving[0]) - (b.polynomial - moving[1]) + Polynomial.number(a.offset - b.offset)
     if fixed.value is None:
         return _unknown(_why(a, b))
-    moving = [_moving(side) for side in (a, b)]
-    if not free.terms and not any(side.terms for side in moving):
-        apart = signed(fixed.constant)
+    apart = signed(fixed.value)
+    terms = [term for side in moving for term in side.terms]
+    if not terms:
         return _yes("the same for all threads") if apart in window else _no(f"{apart} bytes apart")
-    grain = math.gcd(WORD, *(c for side in (*moving, free) for _, c in side.terms))
-    if not _reaches(fixed.constant, grain, window):
+    grain = math.gcd(WORD, *(coefficient for _, coefficient in terms))
+    if not _reaches(apart, grain, window):
         return _no(f"different modulo {grain}")
-    apart = signed(fixed.constant)
+    if not all(
+        _is_free(atom, a.space) for monomial, _ in terms for atom in monomial if _varies(atom, a.space)
+    ):
+        return _unknown(_why(a, b))
     if apart in window:
         return _yes("the first threads and iterations meet")
-    for side in moving:
-        for monomial, coefficient in side.terms:
-            if len(monomial) == 1 and _can_bridge(apart, signed(coefficient), _limit(monomial[0]), window):
-                return _yes(f"{monomial[0]} of two threads or iterations bridges {apart} bytes")
+    for monomial, coefficient in terms:
+        if len(monomial) == 1 and _can_bridge(apart, signed(coefficient), _limit(monomial[0]), window):
+            return _yes(f"{monomial[0]} of two threads or iterations bridges {apart} bytes")
     return _unknown("a sum of several thread numbers or counters may bridge it")
 
 
@@ -176,44 +181,28 @@ def _reaches(constant: int, grain: int, window: range) -> bool:
 
 
 def _is_free(atom: Atom, space: Space) -> bool:
-    """True for atoms that differ between threads or iterations, as ``space`` is shared by them."""
+    """True for the atoms that are 0 in some thread or iteration and count from there.
+
+    Of the threads that share ``space``: those of a block for shared memory, one for local memory.
+    """
     if atom.kind is AtomKind.COUNTER:
-        return True
+        return atom.scope is None
     if atom.kind is not AtomKind.SPECIAL or space is Space.LOCAL:
         return False
     return atom.name in _THREADS or (atom.name in _BLOCKS and space not in _OWN_BLOCK)
 
 
+def _varies(atom: Atom, space: Space) -> bool:
+    """True for an atom that need not be the same in all threads and iterations."""
+    if atom.home >= 0 or atom.data or atom.opaque or _is_free(atom, space):
+        return True
+    return any(_is_free(inner, space) or inner.home >= 0 for arg in atom.args for inner in mentioned(arg))
+
+
 def _moving(address: Address) -> Polynomial:
-    """The terms that other threads and iterations have otherwise."""
-    return Polynomial(
-        tuple((m, c) for m, c in address.polynomial.terms if any(_is_free(atom, address.space) for atom in m))
-    )
-
-
-def _split(difference: Polynomial, a: Address, b: Address) -> tuple[Polynomial, Polynomial]:
-    """Terms of the difference that are free, and those common to all threads.
-
-    A function of a thread number is neither: it is left among the second, which then is no number.
-    """
-    space = a.space if a.space is b.space else Space.GENERIC
-    free = {m: c for m, c in difference.terms if any(_is_free(atom, space) for atom in m)}
-    moving = _moving(a), _moving(b)
-    others = [
-        atom
-        for side in (a.polynomial, b.polynomial)
-        for atom in side.atoms
-        if atom.home >= 0 and atom.kind is not AtomKind.COUNTER
-    ]
-    functions = [
-        atom
-        for side in (*moving, a.polynomial, b.polynomial)
-        for atom in side.atoms
-        if atom.kind is AtomKind.FUNCTION
-    ]
-    fixed = Polynomial.make({m: c for m, c in difference.terms if m not in free})
-    blocked = Polynomial.of((others or functions)[0]) if others or functions else Polynomial()
-    return Polynomial.make(free), fixed if fixed.value is None or not blocked.terms else fixed + blocked
+    """The terms that other threads and iterations may have otherwise."""
+    terms = address.polynomial.terms
+    return Polynomial(tuple((m, c) for m, c in terms if any(_varies(atom, address.space) for atom in m)))
 
 
 def _limit(atom: Atom) -> int:

@@ -1,4 +1,4 @@
-"""The rules of `sassql/isa/data/linear.tsv`: results of integer instructions from the words that they take."""
+"""The rules of `sassql/isa/data/linear.tsv`: results of integer instructions from their words."""
 
 from __future__ import annotations
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from sassql.facts.blocks import Blocks
+from sassql.facts.choices import substitute, substitute_inside
 from sassql.facts.dominators import Dominators
 from sassql.facts.formulas import Formulas
 from sassql.facts.loops import Loop
-from sassql.facts.polynomials import WORD, Atom, Polynomial, signed
+from sassql.facts.polynomials import WORD, Atom, Polynomial, mentioned, signed
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import flow
 from sassql.isa.compares import MIRRORED, NEGATED, Compare, compare_of
@@ -17,6 +19,7 @@ from sassql.isa.spaces import touches_of
 from sassql.model.kernel import Kernel
 from sassql.model.operands import RegisterOperand
 
+MOST_TRIED = 64
 _TOUCHING = frozenset({"load", "atomic", "both"})
 _COMPARES: dict[str, Callable[[int, int], bool]] = {
     "<": lambda a, b: a < b,
@@ -30,7 +33,7 @@ _COMPARES: dict[str, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The loop goes on while ``left operator right``; ``left`` has the counter of the loop, ``right`` has not.
+    """The loop goes on while ``left operator right``; only ``left`` has the counter of the loop.
 
     ``block`` is where it is tested and ``predicate`` the value of "ssa" that tells. ``exact`` is false where
     another condition is joined to it. ``wide`` is a comparison of 64-bit numbers: the
@@ -135,7 +138,7 @@ def _compared(formulas: Formulas, value: int) -> tuple[int, Compare] | None:
 
 def _turned(bound: Bound, kappa: Atom) -> Bound | None:
     """The bound with the counter on its left side, or None where it has none."""
-    left, right = (any(kappa == a for a in side.atoms) for side in (bound.left, bound.right))
+    left, right = (kappa in mentioned(side) for side in (bound.left, bound.right))
     if left and not right:
         return bound
     if left or not right:
@@ -159,15 +162,37 @@ def final_count(kernel: Kernel, loop: Loop, bounds: list[Bound], kappa: Atom) ->
     bound = bounds[0]
     tree: Dominators = kernel.fact("dominators")
     step, limit = bound.left.coefficient(kappa), bound.right.value
-    if step is None or step.value is None or limit is None or not bound.exact:
+    if limit is None or not bound.exact or bound.wide:
         return None
     if not all(tree.dominates(bound.block, latch) for latch in loop.latches):
         return None
-    start = (bound.left - Polynomial.of(kappa).times(step.value)).value
     blocks: Blocks = kernel.fact("blocks")
-    if start is None or bound.wide or any(int(blocks.of[i]) in loop.blocks for i in blocks.unresolved):
+    if any(int(blocks.of[i]) in loop.blocks for i in blocks.unresolved):
+        return None
+    if step is None or step.value is None:
+        return _tried(bound, kappa, limit)
+    start = (bound.left - Polynomial.of(kappa).times(step.value)).value
+    if start is None:
         return None
     return first_failure(start, step.value, bound.operator, limit, is_signed=bound.is_signed)
+
+
+def _tried(bound: Bound, kappa: Atom, limit: int) -> int | None:
+    """The same by trying, for what is shifted or alternates and depends on nothing but the counter."""
+    for count in range(MOST_TRIED):
+        word = substitute(bound.left, partial(_count_as, kappa=kappa, count=count)).value
+        if word is None:
+            return None
+        pair = (signed(word), signed(limit)) if bound.is_signed else (word, limit)
+        if not _COMPARES[bound.operator](*pair):
+            return count
+    return None
+
+
+def _count_as(atom: Atom, kappa: Atom, count: int) -> Polynomial | None:
+    if atom == kappa:
+        return Polynomial.number(count)
+    return substitute_inside(atom, partial(_count_as, kappa=kappa, count=count)) if atom.args else None
 
 
 def first_failure(start: int, step: int, operator: str, limit: int, *, is_signed: bool) -> int | None:

@@ -79,12 +79,7 @@ def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
         case "and" | "or" | "xor":
             return functions.BITWISE[atom.name](args[0], args[1])
         case "shl" | "shr" | "sar.v":
-            shifts = {
-                "shl": functions.shift_left,
-                "shr": functions.shift_right,
-                "sar.v": functions.shift_right_signed,
-            }
-            return shifts[atom.name](args[0], args[1])
+            return functions.SHIFTS[atom.name](args[0], args[1])
         case "lop3":
             return functions.truth_table(args, atom.number)
         case "product":
@@ -99,7 +94,7 @@ def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
 
 
 def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial:
-    """Each atom replaced by what ``replaced`` says, None for itself; the same object where nothing is replaced."""
+    """Each atom replaced by what ``replaced`` says, None for itself; the same object where nothing is."""
     new = {atom: found for atom in polynomial.atoms if (found := replaced(atom)) is not None}
     if not new:
         return polynomial
@@ -108,8 +103,8 @@ def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | N
         product = Polynomial.number(coefficient)
         for atom in monomial:
             product = functions.multiply(product, new[atom] if atom in new else Polynomial.of(atom))
-        for found, c in product.terms:
-            total[found] = total.get(found, 0) + c
+        for made, c in product.terms:
+            total[made] = total.get(made, 0) + c
     return Polynomial.make(total)
 
 
@@ -137,7 +132,7 @@ def assume(polynomial: Polynomial, predicate: int, holds: bool) -> Polynomial:
 
 
 def progression(back: Polynomial, own: Atom, init: Polynomial, kappa: Polynomial) -> Polynomial | None:
-    """What ``own``, ``init`` at first and ``back`` of itself from then on, is after ``kappa`` steps; or None."""
+    """What ``own``, ``init`` at first and ``back`` of itself from then on, is after ``kappa`` steps."""
     parity = functions.remainder(kappa, 2)
     factor = back.coefficient(own)
     if factor == Polynomial.number(-1) and (back + Polynomial.of(own)).value is not None:

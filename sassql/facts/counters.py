@@ -14,9 +14,9 @@ from enum import Enum
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.bounds import Bound, exit_bounds, final_count, waits
+from sassql.facts.choices import assume, choice, progression, substitute, substitute_inside, too_long
 from sassql.facts.dominators import Dominators
 from sassql.facts.formulas import Formulas
-from sassql.facts.choices import assume, choice, progression, substitute, substitute_inside, too_long
 from sassql.facts.loops import NO_LOOP, Loop, Loops
 from sassql.facts.polynomials import (
     NOWHERE,
@@ -40,7 +40,7 @@ class LoopKind(Enum):
     COUNTED = "counted"
     """A counter reaches a limit; there may be other ways out beside it."""
     SPIN = "spin"
-    """Nothing is counted, and memory that the loop reads decides: waiting for another thread, compare and swap."""
+    """Nothing is counted, and memory that the loop reads decides: waiting, compare and swap."""
     PADDING = "padding"
     """A branch to itself."""
     UNKNOWN = "unknown"
@@ -314,7 +314,7 @@ class _Solver:
         return self._note(value, number, init, step)
 
     def _changes(self, value: int, number: int) -> bool:
-        """A φ that alternates, is halved or is doubled in each iteration: a function of its first value and κ."""
+        """A φ that alternates, is halved or doubled each time: a function of its first value and κ."""
         counters = self.counters
         loop = counters.loops[number]
         sources = {counters.resolve(self.formulas.of(v)) for v in self._ways(value, loop)[1]}

@@ -35,6 +35,7 @@ from sassql.isa.spaces import Space, Touch, touches_of
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel, provides
 from sassql.model.operands import (
+    AddressTerm,
     ConstantOperand,
     ImmediateOperand,
     KeywordOperand,
@@ -307,10 +308,11 @@ class Formulas:
         return f"param[{at:#x}]"
 
     def terms(self, index: int, place: int) -> Polynomial | None:
-        """The sum of the registers of an address operand, without its offset; None where a symbol is added."""
+        """The sum of an address operand's registers, without its offset; None where a symbol is added."""
         operand = self.form(index).operands[place]
+        terms: tuple[AddressTerm, ...]
         if isinstance(operand, ConstantOperand):
-            terms = () if operand.base is None else (operand.base,)
+            terms = (operand.base,) if operand.base is not None else ()
             unit = 0 if operand.bank_register is None else 1
         elif isinstance(operand, MemoryOperand):
             terms = operand.terms

@@ -18,7 +18,6 @@ from sassql.facts.polynomials import (
     ZERO,
     Atom,
     AtomKind,
-    Monomial,
     Polynomial,
     joined,
     signed,
@@ -85,12 +84,16 @@ def _most_of(atom: Atom) -> int | None:
 
 def remainder(x: Polynomial, modulus: int) -> Polynomial:
     """``x`` modulo a power of two: only the low bits of each coefficient count."""
-    if modulus == WORD:
-        return x
+    if modulus in (1, WORD):
+        return ZERO if modulus == 1 else x
     low = Polynomial.make({monomial: c % modulus for monomial, c in x.terms})
     bound = most(low)
     if low.value is not None or (bound is not None and bound < modulus):
         return low
+    factor = min(modulus, *(c & -c for _, c in low.terms)) if low.terms else 1
+    if factor > 1:
+        inside = Polynomial.make({monomial: c // factor for monomial, c in low.terms})
+        return remainder(inside, modulus // factor).times(factor)
     if len(low.terms) == 1 and low.terms[0][1] == 1 and len(low.terms[0][0]) == 1:
         atom = low.terms[0][0][0]
         if atom.name == "mod" and atom.number >= modulus:  # (x % 64) % 32
@@ -152,11 +155,9 @@ def bit_and(x: Polynomial, y: Polynomial) -> Polynomial:
             continue
         if (number := value.value) is not None:
             return Polynomial.number(number & mask)
-        if mask & (mask + 1) == 0:
-            return remainder(value, mask + 1) if mask else ZERO
-        high = ~mask & MASK
-        if high & (high + 1) == 0:
-            return value - remainder(value, high + 1)
+        low = mask & -mask
+        if (mask + low) & mask == 0:  # one run of bits
+            return remainder(value, mask + low) - remainder(value, low) if mask else ZERO
     return x if x == y else function("and", [x, y])
 
 
@@ -194,7 +195,13 @@ BITWISE: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
     "or": bit_or,
     "xor": bit_xor,
 }
+SHIFTS: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
+    "shl": shift_left,
+    "shr": shift_right,
+    "sar.v": shift_right_signed,
+}
 _BITS = (0xF0, 0xCC, 0xAA)
+_ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 
 @cache
@@ -208,7 +215,7 @@ def _recipes() -> dict[int, tuple[str, str, tuple[int, int, int], int]]:
     found: dict[int, tuple[str, str, tuple[int, int, int], int]] = {}
     for inverted in sorted(range(8), key=int.bit_count):
         bits = [b ^ 0xFF if inverted >> i & 1 else b for i, b in enumerate(_BITS)]
-        for outer, inner, order in itertools.product(one, one, itertools.permutations(range(3))):
+        for outer, inner, order in itertools.product(one, one, _ORDERS):
             x, y, z = (bits[i] for i in order)
             found.setdefault(one[outer](one[inner](x, y), z), (outer, inner, order, inverted))
     return found
@@ -240,15 +247,13 @@ def _two(
     sources: Sequence[Polynomial], inverses: Sequence[Polynomial], used: Sequence[int], table: int
 ) -> Polynomial:
     i, j = used
-    for name in BITWISE:
+    for name, combine in BITWISE.items():
         for flip_i, flip_j in itertools.product((False, True), repeat=2):
             a = _BITS[i] ^ (0xFF if flip_i else 0)
             b = _BITS[j] ^ (0xFF if flip_j else 0)
             bits = a & b if name == "and" else a | b if name == "or" else a ^ b
             if bits == table:
-                return BITWISE[name](
-                    (inverses if flip_i else sources)[i], (inverses if flip_j else sources)[j]
-                )
+                return combine((inverses if flip_i else sources)[i], (inverses if flip_j else sources)[j])
     return function("lop3", sources, table)
 
 

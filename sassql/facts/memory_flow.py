@@ -12,15 +12,25 @@ of a ``must`` through the other, but makes no edge of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sassql.facts.addresses import Address, Addresses
+from sassql.facts.accesses import Accesses
+from sassql.facts.addresses import Address, Addresses, Base
 from sassql.facts.blocks import Blocks
+from sassql.facts.control import Control
 from sassql.facts.counters import Counters
 from sassql.facts.loops import Loops
 from sassql.facts.orders import Orders
-from sassql.facts.places import Relation, relation, same_buffer, variant_loops
+from sassql.facts.places import (
+    Places,
+    Relation,
+    same_buffer,
+    same_elements,
+    spaces_meet,
+    variant_loops,
+)
+from sassql.facts.tags import SLOWPATH
 from sassql.facts.values import SSA
 from sassql.isa.spaces import Space
 from sassql.model.kernel import Kernel, provides
@@ -28,9 +38,10 @@ from sassql.model.kernel import Kernel, provides
 MUST, MAY, UNKNOWN = "must", "may", "unknown"
 MOST_PAIRS = 20_000
 """Pairs of a store and a load that one kernel's other-thread edges are looked for among."""
-MOST_STEPS = 400_000
+MOST_STEPS = 200_000
 """Blocks and stores that all backward walks of one kernel may look at."""
 
+_NOTHING = "on some way nothing was stored before"
 _WRITES = ("store", "atomic", "both")
 _READS = ("load", "atomic")
 _SHARED_BY_THREADS = (Space.GLOBAL, Space.SHARED, Space.GENERIC)
@@ -43,7 +54,7 @@ class MemoryEdge:
     ``same_thread`` is True where the thread reads what it wrote itself, False where another
     thread must have written it, None where it is not known. ``sync`` lists what lies on
     every way from the store to the load: barrier, mbarrier, fence, async, warp, and loop
-    where the only way is the next iteration.
+    where the loop of the store ends in between or goes on to its next iteration.
     """
 
     store: int
@@ -111,19 +122,27 @@ class _Builder:
         self.blocks: Blocks = kernel.fact("blocks")
         self.loops: Loops = kernel.fact("loops")
         self.counters: Counters = kernel.fact("counters")
+        self.control: Control = kernel.fact("control")
         self.orders = Orders(kernel)
+        self.places = Places()
         found: Addresses = kernel.fact("addresses")
         self.stores = [a for a in found if a.access in _WRITES and a.space is not Space.CONSTANT]
         self.loads = [a for a in found if a.access in _READS and a.space is not Space.CONSTANT]
         self.by_block: dict[int, list[Address]] = {}
+        self.by_buffer: dict[tuple[Space, Base], list[Address]] = {}
         for store in self.stores:
             self.by_block.setdefault(store.block, []).append(store)
+            self.by_buffer.setdefault((store.space, store.base), []).append(store)
+        self.behind: dict[Space, set[int]] = {}
         tags = kernel.fact("tags")
         self.calls: dict[int, list[int]] = {}
         for call in self.blocks.calls:
-            routine = call.entry is not None and "slowpath" in tags.get(int(self.blocks.start[call.entry]), ())
-            if not routine:
+            entry = -1 if call.entry is None else int(self.blocks.start[call.entry])
+            if SLOWPATH not in tags.get(entry, ()):
                 self.calls.setdefault(int(self.blocks.of[call.index]), []).append(call.index)
+        accesses: Accesses = kernel.fact("accesses")
+        for index in accesses.incomplete:  # whatever these do
+            self.calls.setdefault(int(self.blocks.of[index]), []).append(index)
         self.left = MOST_STEPS
         self.incomplete: list[str] = []
         self.edges: list[MemoryEdge] = []
@@ -163,43 +182,78 @@ class _Builder:
 
     def _walk(self, load: Address) -> _Walk:
         walk = _Walk()
-        if not any(relation(store, load) is not Relation.APART for store in self.stores):
+        behind = self._behind(load.space)
+        if load.block not in behind:
             return walk
         varying = variant_loops(load, self.loops, self.counters)
-        seen: set[tuple[int, bool]] = set()
-        pending = [(load.block, load.instruction, False)]
+        decided = self._decided(load)
+        seen: set[tuple[int, bool, bool]] = set()
+        pending = [(load.block, load.instruction, False, False)]
         while pending:
-            block, before, stale = pending.pop()
+            block, before, stale, looped = pending.pop()
             self.left -= 1 + len(self.by_block.get(block, ()))
             if self.left < 0:
                 walk.open = "too many steps"
                 self.incomplete.append("backward walks from loads: too many steps")
                 return walk
-            if self._scan(load, block, before, stale, walk):
+            if self._scan(load, block, before, (stale, looped), walk):
                 continue
             if not self.blocks.predecessors[block] or block in self.blocks.entries:
-                walk.open = walk.open or "on some way nothing was stored before"
+                walk.open = walk.open or _NOTHING
             for previous in self.blocks.predecessors[block]:
                 crossed = self._crossed(previous, block)
-                now = stale or bool(crossed & varying)
-                if (previous, now) not in seen:
-                    seen.add((previous, now))
-                    pending.append((previous, int(self.blocks.end[previous]), now))
+                again = looped or bool(crossed)
+                if not again and self._impossible(previous, block, decided):
+                    continue
+                if previous not in behind:
+                    walk.open = walk.open or _NOTHING
+                    continue
+                state = (previous, stale or bool(crossed & varying), again)
+                if state not in seen:
+                    seen.add(state)
+                    pending.append((previous, int(self.blocks.end[previous]), *state[1:]))
         return walk
 
-    def _scan(self, load: Address, block: int, before: int, stale: bool, walk: _Walk) -> bool:
-        """Look at the stores of a block, the last one first; True where one ends the way."""
+    def _behind(self, space: Space) -> set[int]:
+        """Blocks that hold a store to ``space``, or where one can have come before; calls count as stores."""
+        if space not in self.behind:
+            start = {a.block for a in self.stores if spaces_meet(a.space, space)} | set(self.calls)
+            found = set(start)
+            for block in start:
+                found |= self.orders.following(block)
+            self.behind[space] = found
+        return self.behind[space]
+
+    def _decided(self, load: Address) -> dict[int, bool]:
+        """Predicates whose value is known where the load happens."""
+        found = dict(self.control.known(load.block))
+        guard, value = self._guard(load.instruction)
+        if value is not None:
+            found[value] = guard
+        return found
+
+    def _impossible(self, block: int, target: int, decided: Mapping[int, bool]) -> bool:
+        """True for a way that a thread which comes to the load cannot have taken."""
+        condition = self.control.condition(block, target)
+        return condition is not None and decided.get(condition[0], condition[1]) != condition[1]
+
+    def _scan(self, load: Address, block: int, before: int, earlier: tuple[bool, bool], walk: _Walk) -> bool:
+        """Look at the stores of a block, the last one first; True where one ends the way.
+
+        ``earlier``: the load's address may have been another one then; the way went round a loop.
+        """
+        stale, looped = earlier
         calls = self.calls.get(block, ())
         for store in reversed(self.by_block.get(block, ())):
             if store.instruction >= before:
                 continue
             if any(store.instruction < call < before for call in calls):
-                walk.open = "a call may write the address"
-            found = relation(store, load)
+                walk.open = "a call, or an unknown instruction, may write the address"
+            found = self.places.relation(store, load)
             if found is Relation.APART and not stale:
                 continue
             if found is Relation.SAME and not stale and store.access != "both":
-                if self._as_often(store.instruction, load.instruction):
+                if self._as_often(store.instruction, load, looped):
                     walk.own.append(store)
                     return True
                 walk.open = "the store has a guard that the load has not"
@@ -207,18 +261,20 @@ class _Builder:
             elif same_buffer(store, load) is not False or found is not Relation.APART:
                 walk.other.append(store)
         if any(call < before for call in calls):
-            walk.open = "a call may write the address"
+            walk.open = "a call, or an unknown instruction, may write the address"
         return False
 
-    def _as_often(self, store: int, load: int) -> bool:
-        """True where the store happens whenever the load does."""
-        guard = self.ssa.guard(store)
-        if guard is None:
-            return True
-        forms, ids = self.kernel.forms, self.kernel.form_ids
-        first, second = forms[int(ids[store])].guard, forms[int(ids[load])].guard
-        same = self.ssa.guard(load) == guard and first is not None and second is not None
-        return same and first is not None and second is not None and first.inverted == second.inverted
+    def _as_often(self, store: int, load: Address, looped: bool) -> bool:
+        """True where the store happens whenever the load does; round a loop a predicate may have changed."""
+        holds, value = self._guard(store)
+        return value is None or (not looped and self._decided(load).get(value) == holds)
+
+    def _guard(self, index: int) -> tuple[bool, int | None]:
+        """Whether the guard's predicate must hold, and the predicate's root; None without a guard."""
+        value, guard = self.ssa.guard(index), self.kernel.forms[int(self.kernel.form_ids[index])].guard
+        if value is None or guard is None:
+            return True, None
+        return not guard.inverted, self.control.copies.root(value)
 
     def _crossed(self, previous: int, block: int) -> frozenset[int]:
         """Loops whose iteration before begins when going back from ``block`` to ``previous``."""
@@ -231,29 +287,38 @@ class _Builder:
         for load in loads:
             if load.space not in _SHARED_BY_THREADS:
                 continue
-            for store in self.stores:
-                buffer = same_buffer(store, load)
-                if buffer is False or (store.instruction, load.instruction) in known:
+            for store, buffer in self._same_buffer(load):
+                if (store.instruction, load.instruction) in known:
                     continue
                 pairs += 1
                 if pairs > MOST_PAIRS:
                     self.incomplete.append(f"more than {MOST_PAIRS} pairs of a store and a load")
                     return
-                if store.instruction != load.instruction and self.orders.reaches(
-                    store.instruction, load.instruction
-                ):
+                if not self.orders.reaches(store.instruction, load.instruction):
+                    continue
+                if buffer is None or self.places.may_overlap(store, load):
                     self._other(store, load, buffer)
+
+    def _same_buffer(self, load: Address) -> Iterator[tuple[Address, bool | None]]:
+        """Stores that may be to the load's buffer, and whether that is certain."""
+        for stores in self.by_buffer.values():
+            buffer = same_buffer(stores[0], load)
+            if buffer is not False:
+                yield from ((store, buffer) for store in stores)
 
     def _other(self, store: Address, load: Address, buffer: bool | None) -> None:
         sync = self.orders.between(store.instruction, load.instruction)
-        if buffer is None:
+        same = True if buffer and same_elements(store, load) else None
+        if same:
+            certainty, reason = MAY, "the same elements, counted by another loop"
+        elif buffer is None:
             certainty, reason = UNKNOWN, "the buffer of one of the two is not known"
         elif not {"barrier", "mbarrier", "fence"} & set(sync):
             certainty, reason = UNKNOWN, "nothing orders the two"
         else:
             certainty, reason = MAY, ""
         edge = MemoryEdge(
-            store.instruction, load.instruction, load.space.value, certainty, None, sync, reason
+            store.instruction, load.instruction, load.space.value, certainty, same, sync, reason
         )
         self.edges.append(edge)
 

@@ -6,7 +6,7 @@ Made by `sassql.facts.meanings`, which adds the forms of several instructions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.copies import Copies
@@ -123,9 +123,7 @@ class Meanings:
             case ValueKind.CALL:
                 index = ssa.instruction[value]
                 name = self._callee(index)
-                return Meaning(
-                    "call", (), 0, "", "", name, frozenset(), UNKNOWN, (value,), index, (index,)
-                )
+                return Meaning("call", (), 0, "", "", name, frozenset(), UNKNOWN, (value,), index, (index,))
 
     def _guarded(self, value: int) -> Meaning | None:
         ssa = self.ssa
@@ -198,7 +196,7 @@ def node_of(meanings: Meanings, values: Sequence[int]) -> Meaning | None:
     if len(roots) == 1:
         return None  # a part of something wider
     parts = [meanings.single(root) for root in roots]
-    if first.operation not in ("phi", "select") or any(
+    if first.operation not in ("phi", "select", "call") or any(
         p is None or p.operation != first.operation or len(p.operands) != len(first.operands) for p in parts
     ):
         return None
@@ -212,6 +210,8 @@ def _side_by_side(meanings: Meanings, roots: tuple[int, ...], parts: list[Meanin
     if first.operation == "phi":
         if len({ssa.block[root] for root in roots}) > 1:
             return None
+    elif first.operation == "call":
+        return replace(first, results=roots) if len({part.index for part in parts}) == 1 else None
     else:
         if any(not term.same(columns[0][0]) for term in columns[0]):
             return None

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sassql.facts.blocks import Blocks
-from sassql.facts.loops import Loops
+from sassql.facts.loops import NO_LOOP, Loops
 from sassql.isa.sync import ORDERS, order_of
 from sassql.model.kernel import Kernel
 
 LOOP = "loop"
-"""Not an instruction: the only way goes round a loop."""
+"""Not an instruction: the loop of the first ends in between, or goes on to its next iteration."""
 _ANY = ""
 
 
@@ -26,26 +26,34 @@ class Orders:
 
     def __init__(self, kernel: Kernel) -> None:
         self._blocks: Blocks = kernel.fact("blocks")
-        loops: Loops = kernel.fact("loops")
-        self._back = {(latch, loop.header) for loop in loops.loops for latch in loop.latches}
+        self._loops: Loops = kernel.fact("loops")
+        self._back = {(latch, loop.header) for loop in self._loops.loops for latch in loop.latches}
         self.at = _ordering(kernel)
         self._in_block = {kind: self._grouped(places) for kind, places in self.at.items()}
         self._reach: dict[tuple[str, int], set[int]] = {}
 
     def reaches(self, first: int, second: int) -> bool:
-        """True where a way leads from instruction ``first`` to ``second``, a loop's next iteration included."""
+        """True where a way leads from ``first`` to ``second``, a loop's next iteration included."""
         return self._free(_ANY, first, second)
 
     def between(self, first: int, second: int) -> tuple[str, ...]:
-        """Everything that lies on every way from ``first`` to ``second``: the strongest first, ``loop`` last."""
+        """What lies on every way from ``first`` to ``second``: the strongest first, ``loop`` last."""
         found = [kind for kind in ORDERS if self.at[kind] and not self._free(kind, first, second)]
-        if not self._free(LOOP, first, second):
+        ended = self._loop_of(first) not in (NO_LOOP, *self._loops.enclosing(int(self._blocks.of[second])))
+        if ended or not self._free(LOOP, first, second):
             found.append(LOOP)
         return tuple(found)
 
     def instructions(self, kind: str, first: int, second: int) -> tuple[int, ...]:
         """The instructions of a kind that a way from ``first`` to ``second`` meets."""
         return tuple(i for i in self.at.get(kind, ()) if self.reaches(first, i) and self.reaches(i, second))
+
+    def following(self, block: int) -> set[int]:
+        """Blocks that a way from the end of ``block`` leads to."""
+        return self._reached(_ANY, block)
+
+    def _loop_of(self, index: int) -> int:
+        return self._loops.of[int(self._blocks.of[index])]
 
     def _grouped(self, places: Sequence[int]) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}

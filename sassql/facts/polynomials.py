@@ -293,7 +293,8 @@ def _show_function(atom: Atom) -> str:
         parts += [str(atom.number)] if len(parts) == 1 else []
         return f"({f' {sign} '.join(parts)})"
     mark = f"#{atom.number}" if atom.number >= 0 else ""
-    return f"{atom.name}{mark}({', '.join(map(str, atom.args))})"
+    name = atom.name.partition("<")[0]  # what follows keeps two forms of an opcode apart
+    return f"{name}{mark}({', '.join(map(str, atom.args))})"
 
 
 def _show_term(monomial: Monomial, coefficient: int) -> str:

@@ -38,7 +38,7 @@ Found = tuple[Names, frozenset[int]]
 """What the names stand for, and the instructions that took part."""
 
 
-class OutOfSteps(Exception):
+class OutOfStepsError(Exception):
     """A row needed more steps than it may have."""
 
 
@@ -56,7 +56,7 @@ class Matcher:
         try:
             start: Found = ({}, frozenset())
             return next(self._equations(row, 0, self._match(row.pattern, root, start)), None)
-        except OutOfSteps:
+        except OutOfStepsError:
             return None
 
     def node(self, values: tuple[int, ...]) -> Meaning | None:
@@ -77,7 +77,7 @@ class Matcher:
     def _match(self, pattern: Pattern, term: Term, found: Found) -> Iterator[Found]:
         self._left -= 1
         if self._left < 0:
-            raise OutOfSteps
+            raise OutOfStepsError
         match pattern:
             case Anything():
                 yield found
@@ -116,9 +116,12 @@ class Matcher:
             return
         if len(meaning.operands) != len(pattern.operands):
             return
+        moving, rest = meaning.operands[: meaning.commuting], meaning.operands[meaning.commuting :]
+        for wanted, fixed in zip(pattern.operands[meaning.commuting :], rest, strict=True):
+            if isinstance(wanted, Number) and fixed.number != wanted.bits:
+                return  # before any order of the others is tried
         names, covers = found
         covered: Found = (names, covers.union(meaning.covers))
-        moving, rest = meaning.operands[: meaning.commuting], meaning.operands[meaning.commuting :]
         for order in itertools.permutations(moving) if moving else [()]:
             yield from self._operands(pattern.operands, (*order, *rest), covered)
 
@@ -193,9 +196,7 @@ def _candidates(meanings: Meanings) -> Iterator[tuple[int, ...]]:
             yield (low, high)
 
 
-def _form(
-    matcher: Matcher, row: Sequence, values: tuple[int, ...], node: Meaning, matched: Found
-) -> Meaning:
+def _form(matcher: Matcher, row: Sequence, values: tuple[int, ...], node: Meaning, matched: Found) -> Meaning:
     names, covers = matched
     kind = row.type
     if kind in names:

@@ -1,4 +1,6 @@
-"""Integers of 64 bits that are computed in two 32-bit halves: sums, comparisons, selections.
+"""Integers of 64 bits that are computed in two 32-bit halves.
+
+Sums, comparisons, and selections by them:
 
     IADD3 R8, P0, R2, R4, RZ          IADD3.X R9, R3, R5, RZ, P0, !PT        add, i64
     ISETP.GT.U32.AND P0, …, R2, R4    ISETP.GT.AND.EX P0, …, R3, R5, PT, P0  compare, s64
@@ -84,9 +86,7 @@ def _sum(meanings: Meanings, high: int, meaning: Meaning) -> Meaning | None:
 Halves = tuple[Term, Term]
 
 
-def _addends(
-    lower: tuple[Term, ...], first: Term, second: Term
-) -> tuple[list[Halves] | None, Halves | None]:
+def _addends(lower: tuple[Term, ...], first: Term, second: Term) -> tuple[list[Halves] | None, Halves | None]:
     """(low, high) of what is added, and of what is subtracted: ``-low`` goes with ``~high``."""
     plus: list[Halves] = []
     minus = None

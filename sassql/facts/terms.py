@@ -110,7 +110,8 @@ class Terms:
             case RegisterOperand() as operand:
                 return self._register(index, place, operand, element)
             case ImmediateOperand() as operand:
-                second = next((o for o in operands[place + 1 : place + 2] if o.role == operand.role + "2"), None)
+                beside = operands[place + 1 : place + 2]
+                second = next((o for o in beside if o.role == operand.role + "2"), None)
                 number = _literal(operand, second, element)
                 return Term(number=number, text=operand.text)
             case ConstantOperand() as operand:

@@ -18,10 +18,12 @@ def bytes_of(form: Form) -> int | None:
     if not kinds:
         return None
     if kinds[0] in ("load", "store"):
-        narrow = next((_NARROW[m] for m in form.modifiers if m in _NARROW and form.opcode != "LDSM"), None)
+        # the 16 of LDSM.16 is the element of a matrix, not what a thread gets
+        whole = classes.belongs("matrix_load", form.opcode, form.modifiers, operands)
+        narrow = None if whole else next((_NARROW[m] for m in form.modifiers if m in _NARROW), None)
         held = [o for o in operands if isinstance(o, RegisterOperand) and o.role in ("d", "value")]
         width = held[0].width if held else None
         return narrow or (None if width is None else 4 * width)
-    if kinds[0] == "atomic" or form.opcode == "LDGSTS":
+    if kinds[0] == "atomic" or classes.belongs("thread_copy", form.opcode, form.modifiers, operands):
         return next((_WIDE[m] for m in form.modifiers if m in _WIDE), 4)
     return None

@@ -1,5 +1,7 @@
 """What single instructions compute, from `data/meanings.tsv`: operation, operands in semantic order, types.
 
+By form, so once for all equal instructions:
+
     templates(form)  ->  one `Template` per destination that the table has a row for
 """
 
@@ -18,14 +20,37 @@ EXACT, ORDERED, APPROXIMATE, UNKNOWN = "exact", "ordered", "approximate", "unkno
 """How faithful a result is: correctly rounded as its flags say; the same but for NaN and the sign of zero;
 an approximation; nobody says."""
 
-FLAGS = frozenset("FTZ SAT RM RP RZ RN NAN RELU XORSIGN SATFINITE NTZ AND OR XOR S8 U8 U4 S4".split())
+FLAGS = frozenset(
+    (
+        "FTZ",
+        "SAT",
+        "RM",
+        "RP",
+        "RZ",
+        "RN",
+        "NAN",
+        "RELU",
+        "XORSIGN",
+        "SATFINITE",
+        "NTZ",
+        "AND",
+        "OR",
+        "XOR",
+        "S8",
+        "U8",
+        "U4",
+        "S4",
+    )
+)
 """Modifiers that change a result without changing the operation."""
 
 _FLOATS = {"F16": "f16", "BF16": "bf16", "F32": "f32", "F64": "f64", "TF32": "tf32"}
 _INTEGERS = {"U8": "u8", "S8": "s8", "U16": "u16", "S16": "s16", "U32": "u32", "S32": "s32"}
 _INTEGERS |= {"U64": "u64", "S64": "s64"}
 _MEMORY = {**_INTEGERS, **_FLOATS, "64": "b64", "96": "b96", "128": "b128", "256": "b256"}
-_COMPARISONS = frozenset("EQ NE LT LE GT GE EQU NEU LTU LEU GTU GEU NUM NAN T F".split())
+_COMPARISONS = frozenset(
+    ("EQ", "NE", "LT", "LE", "GT", "GE", "EQU", "NEU", "LTU", "LEU", "GTU", "GEU", "NUM", "NAN", "T", "F")
+)
 _DETAILS: dict[str, frozenset[str]] = {
     "compare": _COMPARISONS,
     "shuffle": frozenset(("BFLY", "UP", "DOWN", "IDX")),
@@ -33,13 +58,13 @@ _DETAILS: dict[str, frozenset[str]] = {
     "vote": frozenset(("ALL", "ANY", "EQ")),
     "round": frozenset(("TRUNC", "FLOOR", "CEIL")),
     "high": frozenset(("HI",)),
-    "atomic": frozenset("ADD MIN MAX AND OR XOR EXCH CAS INC DEC POPC".split()),
+    "atomic": frozenset(("ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "CAS", "INC", "DEC", "POPC")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table; ``operands`` are (role, may be missing), the first ``commuting`` of them commute."""
+    """A row of the table: ``operands`` are (role, may be missing); the first ``commuting`` commute."""
 
     operation: str
     present: frozenset[str]
@@ -288,4 +313,8 @@ def _type(rule: str, form: Form) -> str:
 
 def roles_of(row: Row) -> Sequence[str]:
     """The roles that a row names, for the test that checks them against the signatures."""
-    return [row.result, *(role for role, _ in row.operands), *(c.role for c in row.conditions)]
+    return [
+        row.result,
+        *(role for role, _ in row.operands),
+        *(c.role for c in row.conditions if c.value != "none"),
+    ]

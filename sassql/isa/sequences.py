@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from lark import Lark, Transformer
+from lark import Lark, Token, Transformer
 from lark.visitors import v_args
 
 _GRAMMAR = r"""
@@ -118,11 +118,14 @@ class Sequence:
     needs: frozenset[str]
 
 
+SHUFFLE = "shuffle"
+"""The word for routines that stand for a shuffle: what they leave comes from other lanes."""
+
 Definitions = dict[str, tuple[tuple[str, ...], Pattern]]
 
 
 @v_args(inline=True)
-class _Builder(Transformer[object, Pattern]):
+class _Builder(Transformer[Token, Pattern]):
     def __init__(self, definitions: Definitions) -> None:
         super().__init__()
         self._definitions = definitions
@@ -263,7 +266,8 @@ def by_root() -> dict[str, tuple[Sequence, ...]]:
 
 @cache
 def _routines() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(text), kind) for operation, kind, _, _, text in _lines() if operation == "routine")
+    rows = (row for row in _lines() if row[0] == "routine")
+    return tuple((re.compile(row[-1]), row[1]) for row in rows)
 
 
 def routine(name: str) -> str:

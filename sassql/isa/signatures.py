@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from sassql.isa.widths import ADDRESS_RULES, RULES, AddressRule, Rule
+from sassql.isa.widths import ADDRESS_RULES, COUNTS, RULES, AddressRule, Count, Rule
 from sassql.model.operands import Access
 
 SILENT_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2", "rest", "lut", "lut2"})
@@ -45,6 +45,14 @@ class Item:
 
     def address_rule(self) -> AddressRule | None:
         return ADDRESS_RULES.get(self.width or "1")
+
+    def count(self) -> Count | None:
+        """How many of the registers are there, from the number with the role ``mask``; None for all."""
+        return COUNTS.get(self.width)
+
+    def masks(self, kind: str) -> bool:
+        """True for the number, an operand of this kind, that says how many registers are there."""
+        return self.role == "mask" and kind == "I"
 
 
 @dataclass(frozen=True, slots=True)

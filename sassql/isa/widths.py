@@ -1,8 +1,9 @@
-"""Named width rules of `signatures.tsv`: how many 32-bit registers an operand spans, from its modifiers.
+"""Named width rules of `signatures.tsv`: how many 32-bit registers an operand spans.
 
-A register rule takes the modifiers of the instruction and the suffixes of the operand; an
-address rule takes the modifiers, the file of one register of the address, its suffix, and
-the word before the bracket. All of them were measured with ``nvdisasm --print-life-ranges``.
+Rules look at the words of a statement: its modifiers, then the shapes of its operands. A
+register rule also takes the suffixes of the operand; an address rule takes the file of one
+register of the address, its suffix, and the word before the bracket. All of them were
+measured with ``nvdisasm --print-life-ranges``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
+from sassql.isa import textures
+
 Rule = Callable[[tuple[str, ...], tuple[str, ...]], int | None]
 AddressRule = Callable[[tuple[str, ...], str, str, str], int | None]
+Count = Callable[[int], int]
+"""How many of an operand's registers are there, from the mask that the statement prints."""
 
 _SIZE = {"64": 2, "96": 3, "128": 4, "256": 8, "U64": 2, "S64": 2, "F64": 2}
+_SHARED_WITH_UNIFORM = re.compile(r"\[R[#Z]\S*\+UR#(\+-?#)?\]")
 _MMA_SHAPE = re.compile(r"\d+|\d+x\d+x\d+")
 _WIDE_TYPES = frozenset({"64", "S64", "U64", "F64"})
 _FORMATS = ("F16", "F32", "F64", "BF16", "TF32", "E4M3", "E5M2")
@@ -29,8 +35,9 @@ def _atom(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
     for modifier in modifiers:
         if modifier in _SIZE:
             return _SIZE[modifier]
-        if match := re.fullmatch(r"(F16|BF16|F32)x(\d+)", modifier):
-            return max(1, int(match[2]) // (1 if match[1] == "F32" else 2))
+        if match := re.fullmatch(r"(\w+)x(\d+)", modifier):
+            bits = {"F32": 32, "F16": 16, "BF16": 16}.get(match[1], 8)
+            return max(1, int(match[2]) * bits // 32)
     return 1
 
 
@@ -62,8 +69,14 @@ def _f32x2(_: tuple[str, ...], suffixes: tuple[str, ...]) -> int:
     return 2 if "F32x2" in suffixes else 1
 
 
-def _ldsm(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
-    return int(modifiers[-1]) if modifiers and modifiers[-1] in ("1", "2", "4") else 1
+def _matrices(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
+    """8x8 matrices of 16-bit elements, a register each; 16x16 ones of bytes have two."""
+    count = next((int(m) for m in modifiers if m in ("2", "4")), 1)
+    return 2 * count if "MT1616" in modifiers else count
+
+
+def _movm(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
+    return 2 if "M832" in modifiers else 1
 
 
 def _ldtm(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int | None:
@@ -87,10 +100,15 @@ def _gmma_d(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int | None:
 
 
 @cache
-def _mma_table() -> dict[tuple[str, str], tuple[int, int, int, int]]:
+def _mma_table() -> dict[str, list[tuple[frozenset[str], tuple[int, ...]]]]:
+    """Widths by shape and the modifiers that they ask for, most modifiers first."""
     text = resources.files("sassql.isa").joinpath("data/mma.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
-    return {(row[0], row[1]): (int(row[2]), int(row[3]), int(row[4]), int(row[5])) for row in rows}
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    found: dict[str, list[tuple[frozenset[str], tuple[int, ...]]]] = {}
+    for shape, requires, *widths in (line.split("\t") for line in lines):
+        asked = frozenset(filter(None, requires.split(",")))
+        found.setdefault(shape, []).append((asked, tuple(map(int, widths))))
+    return {shape: sorted(rows, key=lambda row: -len(row[0])) for shape, rows in found.items()}
 
 
 def _mma(operand: int, kind: str = "") -> Rule:
@@ -98,10 +116,9 @@ def _mma(operand: int, kind: str = "") -> Rule:
 
     def rule(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int | None:
         shape = next((m for m in modifiers if _MMA_SHAPE.fullmatch(m)), "")
-        for wanted in (kind or shape, *modifiers, ""):
-            if (row := _mma_table().get((shape, wanted))) is not None:
-                return row[operand]
-        return None
+        present = {kind, *modifiers}
+        rows = _mma_table().get(shape, ())
+        return next((widths[operand] for asked, widths in rows if asked <= present), None)
 
     return rule
 
@@ -113,18 +130,46 @@ def _global(modifiers: tuple[str, ...], file: str, suffix: str, _: str) -> int:
     return 2 if "E" in modifiers and suffix != "U32" else 1
 
 
-def _dimensions(modifiers: tuple[str, ...]) -> int:
+def _coordinates(modifiers: tuple[str, ...]) -> int:
+    """Coordinates of a tensor copy: one per dimension, or a column and four rows."""
+    if {"GATHER4", "SCATTER4"} & set(modifiers):
+        return 5
     return next((int(m[0]) for m in modifiers if re.fullmatch(r"[1-5]D", m)), 1)
 
 
 def _utma(modifiers: tuple[str, ...], *_: str) -> int:
-    """Shared address, mbarrier and one coordinate per dimension in consecutive registers."""
-    return 2 + _dimensions(modifiers)
+    """Shared address, mbarrier and coordinates in consecutive registers."""
+    return 2 + _coordinates(modifiers)
 
 
 def _utma_store(modifiers: tuple[str, ...], *_: str) -> int:
-    """Shared address and one coordinate per dimension: a store completes without an mbarrier."""
-    return 1 + _dimensions(modifiers)
+    """Shared address and coordinates: a store completes without an mbarrier."""
+    return 1 + _coordinates(modifiers)
+
+
+def _utma_prefetch(modifiers: tuple[str, ...], *_: str) -> int:
+    return _coordinates(modifiers)
+
+
+def _bulk_source(modifiers: tuple[str, ...], *_: str) -> int:
+    """What a bulk copy reads, ``G.S`` from shared memory: a 32-bit address there, else 64 bits."""
+    spaces = [m for m in modifiers if m in ("S", "G")]
+    return 1 if spaces[-1:] == ["S"] else 2
+
+
+def _lanes(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
+    """The registers that turn off lanes of tensor memory, 128 bits per block; a zero column mask has 64."""
+    if "WS" in modifiers:
+        return 2
+    return 8 if "2CTA" in modifiers else 4
+
+
+def descriptor_width(words: tuple[str, ...]) -> int:
+    """Registers of a memory descriptor: a pair.
+
+    A copy to ``[R5+UR6]`` has half a pair for each: UR6 and its descriptor UR7.
+    """
+    return 1 if any(_SHARED_WITH_UNIFORM.fullmatch(word) for word in words) else 2
 
 
 def _utc(_: tuple[str, ...], __: str, ___: str, prefix: str) -> int:
@@ -148,13 +193,26 @@ RULES: dict[str, Rule] = {
     "dst_type": _dst_type,
     "src_type": _src_type,
     "f32x2": _f32x2,
-    "ldsm": _ldsm,
+    "matrices": _matrices,
+    "movm": _movm,
+    "lanes": _lanes,
     "ldtm": _ldtm,
     "gmma_d": _gmma_d,
     "gmma_a": _fixed(4),
     **{f"mma_{name}": _mma(i) for i, name in enumerate("dabc")},
     **{f"dmma_{name}": _mma(i, "F64") for i, name in enumerate("dabc")},
-    "enl2": _fixed(4),
+    "quad_low": _fixed(4),
+    "quad_high": _fixed(4),
+    "tex_low": textures.pair,
+    "tex_high": textures.pair,
+    "tex_a": textures.coordinates(),
+    "tex_b": textures.others(),
+    "tld4_a": textures.coordinates(gather=True),
+    "tld4_b": textures.others(gather=True),
+    "txd_a": textures.gradient_coordinates,
+    "txd_b": textures.gradients,
+    "txq": textures.query,
+    "surface_data": textures.surface_data,
     **{str(n): _fixed(n) for n in (1, 2, 3, 4)},
 }
 
@@ -162,6 +220,16 @@ ADDRESS_RULES: dict[str, AddressRule] = {
     "global": _global,
     "utma": _utma,
     "utma_store": _utma_store,
+    "utma_prefetch": _utma_prefetch,
+    "bulk_source": _bulk_source,
+    "surface": textures.surface_address,
     "utc": _utc,
     **{str(n): _fixed_address(n) for n in (1, 2, 3, 4)},
+}
+
+COUNTS: dict[str, Count] = {
+    "quad_low": lambda mask: (mask & 15).bit_count(),
+    "quad_high": lambda mask: (mask >> 4).bit_count(),
+    "tex_low": textures.low_count,
+    "tex_high": textures.high_count,
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sassql.model.operands import Operand
-from sassql.model.register import Register, register
+from sassql.model.register import Register, register, span
 
 TARGET_HOLE = "`(@)"
 """Stands in a form's text for the branch target, which differs from place to place."""
@@ -27,8 +27,15 @@ class RegisterSlot:
     defines: bool
     uses: bool
     mask_position: int = -1
-    """Number that masks which of the registers are written (``LDG.ENL2``), or -1."""
-    mask_shift: int = 0
+    """Number that says how many of the registers are written (``LDG.E.ENL2.256``, ``TEX``), or -1."""
+    count: Callable[[int], int] | None = None
+    """How many, from that number."""
+
+    def written(self, numbers: tuple[str, ...]) -> int:
+        """Registers of the slot that a statement with these numbers has: the first so many."""
+        if self.count is None or self.mask_position < 0:
+            return self.width or 1
+        return self.count(int(numbers[self.mask_position], 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ class Form:
         """Registers written where the guard holds; a guarded definition is a may-definition."""
         if self._defs is None:
             self._defs = frozenset(
-                r for slot in self.shape.slots if slot.defines for r in self._span(slot, True)
+                r for slot in self.shape.slots if slot.defines for r in self._span(slot)
             )
         return self._defs
 
@@ -136,14 +143,9 @@ class Form:
     def uses(self) -> frozenset[Register]:
         """Registers read, the guard and hidden operands included."""
         if self._uses is None:
-            found = [r for slot in self.shape.slots if slot.uses for r in self._span(slot, False)]
+            found = [r for slot in self.shape.slots if slot.uses for r in self._span(slot)]
             self._uses = frozenset(found).union(self.hidden)
         return self._uses
 
-    def _span(self, slot: RegisterSlot, defining: bool) -> list[Register]:
-        start = int(self.numbers[slot.position])
-        parts = [register(slot.file, start + i) for i in range(slot.width or 1)]
-        if defining and slot.mask_position >= 0:
-            mask = int(self.numbers[slot.mask_position], 16) >> slot.mask_shift
-            parts = [r for i, r in enumerate(parts) if mask >> i & 1]
-        return parts
+    def _span(self, slot: RegisterSlot) -> tuple[Register, ...]:
+        return span(slot.file, int(self.numbers[slot.position]), slot.written(self.numbers))

@@ -98,16 +98,18 @@ def _with_roles(
     guard_position: int,
     templates: list[Template],
 ) -> Shape:
+    words = (*modifiers, *(t.shape for t in templates))
     items = signatures.assign(opcode, modifiers, [t.kind for t in templates])
     slots: list[RegisterSlot] = []
     if guard is not None and guard_position >= 0:
         slots.append(RegisterSlot(guard.file, guard_position, 1, False, True))
     known = items is not None
     if items is not None:
+        mask = next((t.offsets[0][0] for t, i in zip(templates, items, strict=True) if i.masks(t.kind)), -1)
         for template, item in zip(templates, items, strict=True):
-            known &= template.assign(item, modifiers)
+            known &= template.assign(item, words, mask)
     for template in templates:
-        slots += _slots(template, known or items is not None)
+        slots += template.slots(items is not None)
     target = next((i for i, t in enumerate(templates) if t.shape == TARGET_HOLE), -1)
     return Shape(
         text=text,
@@ -121,16 +123,3 @@ def _with_roles(
         known=known,
         target_operand=target,
     )
-
-
-def _slots(template: Template, assigned: bool) -> list[RegisterSlot]:
-    """Register slots of one operand; where the tables do not know the opcode, its plain registers as uses."""
-    found: list[RegisterSlot] = []
-    if template.kind in "RUP" and template.position >= 0:
-        access = template.access if assigned else Access.USE
-        found.append(
-            RegisterSlot(template.file, template.position, template.width, access.defines, access.uses)
-        )
-    parts: list[AddressPart] = [p for p in template.parts if p.position >= 0]
-    found += [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
-    return found

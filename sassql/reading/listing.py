@@ -32,6 +32,7 @@ _ENTRY = re.compile(r"^\s*\.other\s+([^,]+),@\"STO_CUDA_ENTRY")
 _SIZE = re.compile(r"^\s*\.size\s+(\S+),\((\S+) - ")
 _BRANCH_TARGETS = re.compile(r'\(\*"BRANCH_TARGETS ([^"]*)"\*\)')
 _BARE = re.compile(r"^\s*(?:(@!?U?P\w+\s+)?[A-Z][A-Z0-9_]*(?:\.\w+)*)(?:\s|;|$)")
+_LIFE_RANGES = re.compile(r"\s*// [|+].*")  # the table that `nvdisasm -plr` prints to the right
 _SREL = re.compile(r"(\.L_x_\d+)@srel")
 _INFO = re.compile(r"SHI_REGISTERS=(\d+)|SHF_BARRIERS=(\d+)")
 
@@ -86,7 +87,8 @@ class _Reader:
         return self._table
 
     def read(self, lines: Iterable[str]) -> None:
-        for number, line in enumerate(lines, 1):
+        for number, whole in enumerate(lines, 1):
+            line = _LIFE_RANGES.sub("", whole) if "// " in whole else whole
             found = _INSTRUCTION.match(line)
             if found is not None:
                 if not self._outside and not self._too_old:
@@ -321,7 +323,7 @@ def _placed(section: _Section, row: int, words: WordTable) -> int:
 
 
 def _control(section: _Section) -> np.ndarray[tuple[int], np.dtype[np.uint32]] | None:
-    if not len(section.low) == len(section.high) == len(section.rows):
+    if len(section.low) < len(section.rows) or not section.high.keys() >= section.low.keys():
         return None
     return control_bits(np.asarray([section.high[i] for i in range(len(section.rows))], np.uint64))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lark import Token, Tree
 
 from sassql.isa.signatures import Item
+from sassql.isa.widths import descriptor_width
+from sassql.model.form import RegisterSlot
 from sassql.model.operands import (
     Access,
     AddressTerm,
@@ -78,21 +81,47 @@ class Template:
     role: str = ""
     access: Access = Access.USE
     width: int | None = 1
+    mask_position: int = -1
+    """Place of the number that says how many registers are written, or -1."""
+    count: Callable[[int], int] | None = None
 
-    def assign(self, item: Item, modifiers: tuple[str, ...]) -> bool:
-        """Take role, access and widths from the signature; False where a width is not known."""
+    def assign(self, item: Item, words: tuple[str, ...], mask_position: int) -> bool:
+        """Take role, access and widths from the signature; False where a width is not known.
+
+        ``words`` are the modifiers of the instruction and the shapes of its operands.
+        """
         self.role = item.role
         self.access = item.access if self.kind in "RUP" else Access.USE
         if self.kind in "RU":
             rule = item.register_rule()
-            self.width = rule(modifiers, self.suffixes) if rule is not None else 1
+            self.width = rule(words, self.suffixes) if rule is not None else 1
+            self.count, self.mask_position = item.count(), mask_position
         if self.kind == "M":
             address = item.address_rule()
             for part in self.parts:
-                part.width = 2 if part.descriptor else 1
+                part.width = descriptor_width(words) if part.descriptor else 1
                 if address is not None and not part.descriptor:
-                    part.width = address(modifiers, part.file, part.suffix, self.prefix)
+                    part.width = address(words, part.file, part.suffix, self.prefix)
         return self.width is not None and all(part.width is not None for part in self.parts)
+
+    def slots(self, assigned: bool) -> list[RegisterSlot]:
+        """Where the operand keeps registers; plain ones are uses where the tables do not know the opcode."""
+        found: list[RegisterSlot] = []
+        if self.kind in "RUP" and self.position >= 0:
+            access = self.access if assigned else Access.USE
+            found.append(
+                RegisterSlot(
+                    self.file,
+                    self.position,
+                    self.width,
+                    access.defines,
+                    access.uses,
+                    self.mask_position if self.count else -1,
+                    self.count,
+                )
+            )
+        parts: list[AddressPart] = [p for p in self.parts if p.position >= 0]
+        return found + [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
 
     def print(self, numbers: tuple[str, ...]) -> str:
         """The operand's text with the numbers of one statement, ``.reuse`` left out."""
@@ -222,7 +251,10 @@ def _number(text: str) -> int | float:
 
 def _register(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:
     index = int(numbers[t.position]) if t.position >= 0 else None
-    return RegisterOperand(file=t.file, index=index, **t.common(text))  # type: ignore[arg-type]
+    common = t.common(text)
+    if t.count is not None and t.mask_position >= 0:
+        common["width"] = t.count(int(numbers[t.mask_position], 16))
+    return RegisterOperand(file=t.file, index=index, **common)  # type: ignore[arg-type]
 
 
 def _immediate(t: Template, text: str, numbers: tuple[str, ...]) -> Operand:

@@ -25,12 +25,13 @@ def test_help_names_every_command_and_teaches_by_example(sassql):
         re.search(rf"^  {name}\s+{re.escape(text[:20])}", done.out, re.M) for name, text in COMMANDS.items()
     )
     assert "sassql query patterns/warp/shuffle_ladder.sq corpora/lowering" in done.out
+    assert sassql("-h").out == done.out
     assert "Exit codes:" in done.out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples_and_exit_codes(sassql, command):
-    done = sassql(command, "-h")
+    done = sassql(command, "--help")
 
     assert done.code == 0
     assert done.out.startswith(f"Usage: sassql {command} ")

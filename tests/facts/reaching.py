@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sassql.facts.accesses import REGISTERS
 from sassql.facts.ssa import ValueKind
 
 EVERYTHING_ELSE = -1
@@ -10,14 +11,14 @@ EVERYTHING_ELSE = -1
 def reaching_definitions(kernel):
     """{(instruction, key): {("def", i) | ("call", i) | ("entry", block)}} for everything read."""
     blocks, of, clobbers = kernel.fact("blocks"), kernel.fact("accesses").of, kernel.fact("clobbers")
-    leaving = [None] * len(blocks)
+    leaving, roots = [None] * len(blocks), set(blocks.roots)
     found = {}
     changed = True
     while changed:
         changed = False
         for block in range(len(blocks)):
             ways = [leaving[p] for p in blocks.predecessors[block] if leaving[p] is not None]
-            if block in blocks.roots:
+            if block in roots:
                 ways.append({EVERYTHING_ELSE: frozenset({("entry", block)})})
             if not ways:
                 continue
@@ -32,8 +33,8 @@ def reaching_definitions(kernel):
                 for register in access.defs:
                     old = state.get(register, state[EVERYTHING_ELSE]) if access.guarded else frozenset()
                     state[register] = old | {("def", index)}
-                for register in range(1024):
-                    if clobbers.get(index, 0) >> register & 1:
+                for register in range(len(REGISTERS)) if index in clobbers else ():
+                    if clobbers[index] >> register & 1:
                         state[register] = frozenset({("call", index)})
             if state != leaving[block]:
                 leaving[block] = state

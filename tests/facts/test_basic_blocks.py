@@ -225,6 +225,21 @@ def test_a_call_to_a_label_from_which_a_return_is_reached_is_a_call(listing):
     assert [name for _, name in probe.kernel.callgraph.edges()] == ["kernel+0x20"]
 
 
+def test_a_call_to_a_label_whose_return_is_reached_by_another_one(listing):
+    """Nothing says where functions begin: both may come back, so both are calls."""
+    probe = listing("""
+        CALL.REL.NOINC `(.L_x_0) ;
+        EXIT ;
+.L_x_0:
+        FADD R1, R1, R2 ;
+    @P0 CALL.REL.NOINC `(.L_x_1) ;
+        BRA `(.L_x_0) ;
+.L_x_1:
+        RET.REL.NODEC R8 `(k) ;
+    """)
+    assert [c.index for c in probe.blocks.calls] == [0, 3]
+
+
 def test_a_jumping_call_inside_a_function_that_returns(listing):
     probe = listing("""
 //--------------------- .text.k --------------------------

@@ -173,17 +173,22 @@ def test_a_join_of_copies_of_one_value(listing):
 
 
 def test_nested_loops_that_only_carry_a_value(listing):
+    """The outer join is trivial only once the inner one is seen through."""
     probe = listing("""
         LDS R1, [R9] ;
 .L_x_0:
-        MOV R2, R1 ;
+        STS [R8], R1 ;
 .L_x_1:
+        STS [R8+0x4], R1 ;
+        MOV R2, R1 ;
         MOV R1, R2 ;
     @P1 BRA `(.L_x_1) ;
     @P0 BRA `(.L_x_0) ;
         FADD R3, R1, R2 ;
         EXIT ;
     """)
+    assert probe.read("STS [R8], R1", 1).startswith("phi")
+    assert root(probe, "STS [R8], R1", 1) == root(probe, "STS [R8+0x4], R1", 1) == "@0"
     assert root(probe, "FADD", 1) == root(probe, "FADD", 2) == "@0"
 
 

@@ -89,6 +89,31 @@ def test_no_join_where_nobody_reads(listing):
     assert ValueKind.PHI not in probe.ssa.kind
 
 
+def test_no_join_where_the_register_is_written_before_it_is_read(listing):
+    probe = listing("""
+        MOV R1, RZ ;
+    @P0 BRA `(.L_x_1) ;
+        FADD R1, R2, R3 ;
+.L_x_1:
+        MOV R1, R4 ;
+        STS [R5], R1 ;
+        EXIT ;
+    """)
+    assert ValueKind.PHI not in probe.ssa.kind
+
+
+def test_the_old_value_of_a_guarded_definition_is_right_even_if_nobody_reads_it(listing):
+    probe = listing("""
+        MOV R1, RZ ;
+    @P0 BRA `(.L_x_1) ;
+        FADD R1, R2, R3 ;
+.L_x_1:
+    @P1 FADD R1, R2, R2 ;
+        EXIT ;
+    """)
+    assert probe.tell(probe.ssa.definition(3, 0)) == "psi(@3, phi(@0, @2))"
+
+
 def test_a_loop(listing):
     probe = listing("""
         MOV R1, RZ ;
@@ -226,7 +251,11 @@ def test_a_callee_that_calls_itself(listing):
     assert probe.tell(probe.ssa.use(probe.index("STS", 1), 1)) == "@2"
 
 
-REGISTERS = ("R1", "R2", "R3", "P0", "P1")
+def test_a_callee_that_calls_outside(listing):
+    outside = CALLS.replace("CALL.REL.NOINC `($k$g)", "CALL.ABS.NOINC `(elsewhere)")
+    probe = listing(outside.replace("{call}", "CALL.REL.NOINC `($k$f)"))
+    stores = [probe.tell(probe.ssa.use(probe.index("STS", n), 1)) for n in range(4)]
+    assert stores == ["call 4", "call 4", "call 4", "R16 at entry"]
 
 
 @st.composite

@@ -20,8 +20,8 @@ from sassql.model.operands import (
     RelocatedOperand,
     SetOperand,
 )
-from sassql.reading.listing import read_listing
 from sassql.reading.grammar import grammar
+from sassql.reading.listing import read_listing
 from sassql.reading.shapes import SHAPES
 
 ZEROS = {"R": "RZ", "UR": "URZ", "P": "PT", "UP": "UPT"}
@@ -95,6 +95,25 @@ def test_the_fast_reader_equals_parsing_every_line(compiled, arch, listing):
             if by_table != "`(@)":  # the reader has taken the label out
                 # .reuse stands before a selector, and the reader keeps it apart
                 assert sorted(by_tree.split(".")) == sorted(PUNCTUATION.sub("", by_table).split("."))
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_parser_tables_that_are_damaged_or_cannot_be_kept_are_made_anew(monkeypatch, tmp_path, damage):
+    monkeypatch.setenv("SASSQL_CACHE", str(tmp_path))
+    try:
+        grammar.cache_clear()
+        grammar("line")
+        (kept,) = (tmp_path / "grammars").iterdir()
+        if damage is None:
+            kept.unlink()
+            kept.parent.rmdir()
+            kept.parent.write_text("in the way")
+        else:
+            kept.write_bytes(damage)
+        grammar.cache_clear()
+        assert statement_of("/*0010*/ @P0 FADD R0, R1, R2 ;") == (16, "@P0", "FADD", ["R0", "R1", "R2"])
+    finally:
+        grammar.cache_clear()
 
 
 @pytest.mark.parametrize("statement", ODD)

@@ -77,10 +77,19 @@ def test_encodings_give_control_bits_and_hidden_registers(compiled):
     assert {str(r) for r in load.uses - bare.uses} == {"UR4", "UR5"}
 
 
-def test_a_listing_with_a_missing_encoding_has_no_control_bits():
-    module = read(
-        f"{TARGET} /*0000*/ NOP ; /* 0x0000000000007918 */\n /* 0x000fc00000000000 */\n /*0010*/ EXIT ;\n"
-    )
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "/*0000*/ NOP ; LOW\nHIGH\n/*0010*/ EXIT ;\n",
+        "/*0000*/ NOP ; LOW\n/*0010*/ EXIT ; LOW\nHIGH\n",
+        "HIGH\n/*0000*/ NOP ; LOW\nHIGH\n/*0010*/ EXIT ; LOW\n",
+        "/*0000*/ NOP ;\nHIGH\n/*0010*/ EXIT ; LOW\nHIGH\n",
+    ],
+)
+def test_a_listing_with_a_missing_encoding_has_no_control_bits(lines):
+    low, high = "/* 0x0000000000007918 */", "                 /* 0x000fc00000000000 */"
+    rule = "//--------------------- .text.k   -----\n"
+    module = read(TARGET + rule + lines.replace("LOW", low).replace("HIGH", high))
 
     assert module.kernels[0].control is None
     assert [i.control for i in module.kernels[0].instructions] == [None, None]
@@ -286,6 +295,17 @@ def test_the_scheduling_text_of_an_older_nvdisasm_is_left_out():
     text = "\t.target\tsm_120\n        /*0010*/   S2R R9, SR_TID.X        &wr=0x1        ?trans7;\n"
 
     assert texts(read(text).kernels[0]) == ["S2R R9, SR_TID.X"]
+
+
+def test_the_table_of_life_ranges_is_left_out(compiled):
+    source = compiled("sm_90", "small.cu")
+    marked = read(source.listing("-plr", "-hex"))
+
+    for found, known in zip(marked.kernels, source.module.kernels, strict=True):
+        count = len(found.instructions)
+        assert texts(found) == texts(known)[:count]
+        assert [i.control for i in found.instructions] == [i.control for i in known.instructions[:count]]
+        assert {i.opcode for i in known.instructions[count:]} <= {"NOP"}  # which nvdisasm then leaves out
 
 
 def test_code_of_an_architecture_that_is_too_old_is_refused_with_its_reason():
