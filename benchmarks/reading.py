@@ -51,7 +51,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def process(*command: str, cache: Path) -> float:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-    with open(os.devnull, "w") as sink:
+    with Path(os.devnull).open("w") as sink:
         return timed(lambda: subprocess.run(command, stdout=sink, stderr=sink, env=environment, check=True))
 
 

@@ -43,14 +43,14 @@ def test_quickstart_runs_from_top_to_bottom(folder: Path, environment: dict[str,
     assert len(shell) >= 6
     for block in shell:
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment, capture_output=True, text=True
+            ["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
     python = blocks(QUICKSTART, "python")
     assert len(python) == 1
     done = subprocess.run(
-        [sys.executable, "-c", python[0]], cwd=folder, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", python[0]], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "'width': 32" in done.stdout

@@ -9,9 +9,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from sassql.isa import signatures
 from sassql.model.form import TARGET_HOLE, Guard, RegisterSlot, Shape
-from sassql.model.operands import Access
 from sassql.reading.shapes import HOLE, grammar_digest
-from sassql.reading.templates import AddressPart, Template, template_of
+from sassql.reading.templates import Template, template_of
 from sassql.reading.tools import cache_root
 from sassql.resources import folder
 

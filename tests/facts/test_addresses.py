@@ -11,7 +11,7 @@ from sassql.facts.addresses import AddressKind
 from sassql.facts.alias import Answer, must_equal
 from sassql.facts.polynomials import Polynomial
 from sassql.isa.spaces import Space
-from sassql.model.kernel import Source
+from sassql.model.kernel import Parameter, Resources, Source
 from sassql.reading.compile import compile_cuda
 from sassql.reading.cubin import read_module
 
@@ -160,6 +160,7 @@ def test_gathers_depend_on_data(known):
 def test_bytes_and_an_index_that_looks_like_a_base(known):
     load, store = known("bytes")
     assert str(store) == "global: param1 + param2 + tid.x"
+    assert str(store.base) == "param1", "a parameter of four bytes is no pointer"
     assert store.width == load.width == 1
     assert str(load.base) == "param0"
     assert load.kind is AddressKind.STRUCTURAL
@@ -275,6 +276,46 @@ def test_the_shared_window_of_a_cluster(listing):
     assert str(address) == "shared: shared + 0x90"
     (without,) = addresses_in(listing, text.replace("SR_CgaCtaId", "SR_LANEID"))
     assert without.base.kind == "none"
+
+
+def test_a_pointer_inside_of_a_function_makes_the_base_doubtful(listing):
+    text = """
+        LDC R2, c[0x0][0x218] ;
+        LOP3.LUT R2, R2, 0xffff, RZ, 0xc0, !PT ;
+        IADD3 R2, R2, c[0x0][0x210], RZ ;
+        LDG.E R4, [R2.64] ;
+        EXIT ;
+    """
+    bases = []
+    for size in (4, 8):
+        kernel = listing(text).kernel
+        kernel.resources = Resources(parameters=(Parameter(0, 0, 8), Parameter(1, 8, size)))
+        bases += [str(a.base) for a in kernel.fact("addresses")]
+    assert bases == ["param0", ""]
+
+
+def test_what_a_counted_loop_leaves_behind_is_a_number(listing):
+    found = addresses_in(
+        listing,
+        """
+        MOV R2, RZ ;
+        MOV R6, RZ ;
+.L_x_0:
+        MOV R4, RZ ;
+.L_x_1:
+        LDS R5, [R2] ;
+        VIADD R2, R2, 0xc ;
+        VIADD R4, R4, 0x1 ;
+        ISETP.NE.AND P0, PT, R4, 0xa, PT ;
+    @P0 BRA `(.L_x_1) ;
+        STS [R4], RZ ;
+        VIADD R6, R6, 0x1 ;
+        ISETP.NE.AND P0, PT, R6, c[0x0][0x210], PT ;
+    @P0 BRA `(.L_x_0) ;
+        EXIT ;
+    """,
+    )
+    assert [str(a) for a in found] == ["shared: 120*k0 + 12*k1", "shared: 0xa"]
 
 
 def test_both_sides_of_an_asynchronous_copy(listing):

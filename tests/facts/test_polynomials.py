@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from dataclasses import dataclass
 
 import pytest
@@ -55,6 +56,8 @@ def test_quotients_of_small_numbers():
     assert functions.quotient(N.times(4), 4) != N, "4*n may wrap round"
     assert functions.quotient(X, 1024) == number(0)
     assert functions.quotient(X.times(4) + number(3), 4) == X
+    row = Polynomial.of(special("tid.y"))
+    assert functions.quotient(X.times(32) + row, 32) == X + functions.quotient(row, 32)
     whole = functions.remainder(N, 8) + functions.quotient(N, 8).times(8)
     assert whole != N
     assert expand(whole) == N
@@ -65,6 +68,7 @@ def test_or_of_disjoint_bits_is_a_sum():
     assert functions.bit_or(X.times(8), low) == X.times(8) + low
     assert functions.bit_xor(X.times(8), low) == X.times(8) + low
     assert functions.bit_or(X.times(4), low) != X.times(4) + low
+    assert functions.bit_or(X.times(8), low + number(1)) != X.times(8) + low + number(1), "8 is not below 8"
 
 
 @pytest.mark.parametrize("table", range(256))
@@ -135,18 +139,11 @@ place = st.integers(0, 5)
 BASE = 0x210
 
 
-def _step(text: str, result: int, meaning):
-    return text, result, meaning
-
-
-@st.composite
-def steps(draw):
-    """A statement, the register that it writes, and what it computes."""
-    d, a, b, c = (draw(register) for _ in range(4))
-    i, s, k, t = draw(immediate), draw(shift), draw(place), draw(st.integers(0, 255))
+def templates(d, a, b, c, i, s, k, t):
+    """Statements that write register ``d``, with what they compute: ``i`` is a number, ``s`` a shift."""
     h = f"{i:#x}"
     at = f"c[0x0][{BASE + 4 * k:#x}]"
-    made = [
+    return [
         (f"IADD3 R{d}, R{a}, R{b}, R{c}", lambda m: m.r[a] + m.r[b] + m.r[c]),
         (f"IADD3 R{d}, R{a}, -R{b}, {at}", lambda m: m.r[a] - m.r[b] + m.c[k]),
         (f"VIADD R{d}, R{a}, {h}", lambda m: m.r[a] + i),
@@ -177,8 +174,18 @@ def steps(draw):
         (f"@!P0 IADD3 R{d}, R{a}, R{b}, RZ", lambda m: m.r[d] if m.p[0] else m.r[a] + m.r[b]),
         (f"@P1 VIADD R{d}, R{a}, {h}", lambda m: m.r[a] + i if m.p[1] else m.r[d]),
     ]
+
+
+TEMPLATES = len(templates(2, 2, 2, 2, 0, 1, 0, 0))
+
+
+@st.composite
+def steps(draw):
+    """A statement, the register that it writes, and what it computes."""
+    d, a, b, c = (draw(register) for _ in range(4))
+    made = templates(d, a, b, c, draw(immediate), draw(shift), draw(place), draw(st.integers(0, 255)))
     text, meaning = draw(st.sampled_from(made))
-    return _step(text, d, meaning)
+    return text, d, meaning
 
 
 SPECIAL = {2: "SR_TID.X", 3: "SR_TID.Y", 4: "SR_CTAID.X", 5: "SR_LANEID"}
@@ -192,6 +199,23 @@ SPECIAL = {2: "SR_TID.X", 3: "SR_TID.Y", 4: "SR_CTAID.X", 5: "SR_LANEID"}
     flags=st.tuples(st.booleans(), st.booleans()),
 )
 def test_a_polynomial_has_the_value_that_execution_has(program, tid, parameters, flags):
+    check(program, tid, parameters, flags)
+
+
+@pytest.mark.parametrize("template", range(TEMPLATES))
+def test_every_statement_alone(template):
+    chance = random.Random(template)
+    for _ in range(24):
+        d, a, b, c = chance.choices(REGISTERS[4:], k=4)
+        i, s, k = chance.getrandbits(32), chance.randint(1, 31), chance.randint(0, 5)
+        text, meaning = templates(d, a, b, c, i, s, k, chance.getrandbits(8))[template]
+        words = [chance.getrandbits(32) for _ in range(6)]
+        flags = (chance.random() < 0.5, chance.random() < 0.5)
+        check([(text, d, meaning)], (3, 4, 5, 6), words, flags)
+
+
+def check(program, tid, parameters, flags):
+    """Compare what execution leaves in each register with its polynomial."""
     prologue = [f"S2R R{r}, {name}" for r, name in SPECIAL.items()]
     prologue += [f"LDC R{r}, c[0x0][{BASE + 4 * (r - 6):#x}]" for r in REGISTERS if r > 5]
     guards = [f"ISETP.NE.AND P{n}, PT, R{2 + n}, {0xABC:#x}, PT" for n in (0, 1)]

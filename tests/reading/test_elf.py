@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sassql.errors import InputError, UnsupportedArchError
-from sassql.reading.elf import cubin_arch, read_cubin
 from sassql.model.kernel import Parameter
+from sassql.reading.elf import cubin_arch, read_cubin
 
 ARCHES = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120"]
 PARAMETER_BASE = {"sm_75": 0x160, "sm_80": 0x160, "sm_90": 0x210, "sm_100": 0x380, "sm_120": 0x380}
