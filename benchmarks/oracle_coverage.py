@@ -118,7 +118,7 @@ class Coverage:
         score = self.scores.setdefault(arch, Score(self.observed))
         for kernel in chosen:
             if kernel.name in found:
-                score.judge(kernel, found[kernel.name], module.layout)
+                score.judge(kernel, found[kernel.name])
             else:
                 self.unjudged[arch] += len(kernel.instructions)
 

@@ -22,12 +22,9 @@ from pathlib import Path
 import known_different
 from life_ranges import Marks, Registers, cubins, oracle
 
-import sassql.facts
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
 from sassql.reading.cubin import read_module
-
-assert sassql.facts.__all__  # importing it registers the analyses
 
 HEADER = "arch\ttext\thidden\tdefs\tuses"
 
@@ -52,7 +49,7 @@ class Score:
     wrong: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
-    def judge(self, kernel: Kernel, marks: Marks, layout: str) -> None:
+    def judge(self, kernel: Kernel, marks: Marks) -> None:
         """Compare every instruction of a kernel."""
         for ins in kernel.instructions:
             if ins.address not in marks.at:
@@ -60,24 +57,23 @@ class Score:
             elif ins.opcode == "CALL":
                 self._judge_call(ins, marks)
             else:
-                self._judge_plain(ins, marks, layout)
+                self._judge_plain(ins, marks)
 
-    def _judge_plain(self, ins: Instruction, marks: Marks, layout: str) -> None:
+    def _judge_plain(self, ins: Instruction, marks: Marks) -> None:
         defs, uses = marks.at[ins.address]
         mine = _names(ins.defs), _names(ins.uses)
         self.total += 1
         self.equal += mine == (defs, uses)
         if mine == (defs, uses):
             self._observe(ins, defs, uses)
-        elif rule := known_different.rule(ins, marks, layout):
+        elif rule := known_different.rule(ins, marks):
             self.known[rule] += 1
         else:
             self._differs(self.wrong if ins.known else self.unknown, ins, mine, (defs, uses))
 
     def _judge_call(self, ins: Instruction, marks: Marks) -> None:
         defs, uses = marks.at[ins.address]
-        written = ins.kernel.fact("clobbers").get(ins.index, 0)
-        mine = known_different.called(ins, written, marks.columns)
+        mine = known_different.marked_at_call(ins, marks)
         self.calls += 1
         self.calls_equal += mine == (defs, uses)
         if mine != (defs, uses):
@@ -174,7 +170,7 @@ def main() -> int:
             found = oracle(data) or {}
             for kernel in module.kernels:
                 if kernel.name in found:
-                    scores[module.arch].judge(kernel, found[kernel.name], module.layout)
+                    scores[module.arch].judge(kernel, found[kernel.name])
                 else:
                     unjudged[module.arch] += len(kernel.instructions)
     report(scores, unjudged, arguments.show)

@@ -32,8 +32,6 @@ def choice(name: str, args: Sequence[Polynomial], number: int, home: int) -> Pol
         return first
     others = [dict(arg.terms) for arg in args[1:]]
     common = Polynomial(tuple((m, c) for m, c in first.terms if all(o.get(m) == c for o in others)))
-    if name == "carry":  # what the loop changes is not the same in all iterations
-        common = ZERO
     common += Polynomial.number((first - common).constant)
     rest = [arg - common for arg in args]
     factor = math.gcd(*(signed(c) for arg in rest for _, c in arg.terms))

@@ -70,6 +70,7 @@ def query(words: Words, _: Words) -> int:
 
 
 def surface_address(words: Words, *_: str) -> int:
+    """Coordinates of a surface access, one register each."""
     return _dimensions(words)[1]
 
 

@@ -294,6 +294,24 @@ def test_a_pointer_inside_of_a_function_makes_the_base_doubtful(listing):
     assert bases == ["param0", ""]
 
 
+def test_a_guard_says_nothing_of_the_iteration_before(listing):
+    (_, guarded) = addresses_in(
+        listing,
+        """
+        MOV R2, 0x100 ;
+.L_x_1:
+        LDS R5, [RZ] ;
+        ISETP.NE.AND P0, PT, R5, RZ, PT ;
+    @P0 STS [R2], RZ ;
+        SEL R2, R8, R9, P0 ;
+        ISETP.NE.AND P1, PT, R5, 0x7, PT ;
+    @P1 BRA `(.L_x_1) ;
+        EXIT ;
+    """,
+    )
+    assert "select" in str(guarded), "P0 chose R2 one iteration ago"
+
+
 def test_what_a_counted_loop_leaves_behind_is_a_number(listing):
     found = addresses_in(
         listing,

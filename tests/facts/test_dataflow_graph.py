@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
 from reaching import reaching_definitions
+from test_ssa import programs
 
 from sassql.facts.accesses import register_of
+from sassql.reading.listing import read_listing
 
 
 def edges(kernel):
@@ -70,15 +73,28 @@ def test_every_instruction_is_a_node(listing):
     assert kernel.dataflow.number_of_edges() == 0, "what is there at the beginning has no definition"
 
 
-def test_edges_equal_reaching_definitions(everywhere):
+def expected_edges(kernel):
+    of, addresses = kernel.fact("accesses").of, kernel.addresses.tolist()
+    found = set()
+    for (index, key), definitions in reaching_definitions(kernel).items():
+        register = str(register_of(of[index].uses[of[index].use_keys.index(key)]))
+        found |= {
+            (addresses[source], addresses[index], register, key[0], kind == "call" or of[source].guarded)
+            for kind, source in definitions
+            if kind != "entry"
+        }
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(programs())
+def test_edges_equal_reaching_definitions(text):
+    modules, problems = read_listing(text, arch="sm_90")
+    assert problems == []
+    kernel = modules[0].kernels[0]
+    assert edges(kernel) == expected_edges(kernel)
+
+
+def test_edges_equal_reaching_definitions_on_compiled_kernels(everywhere):
     for kernel in everywhere.module.kernels:
-        of, addresses = kernel.fact("accesses").of, kernel.addresses.tolist()
-        expected = set()
-        for (index, key), definitions in reaching_definitions(kernel).items():
-            register = str(register_of(of[index].uses[of[index].use_keys.index(key)]))
-            expected |= {
-                (addresses[source], addresses[index], register, key[0], kind == "call" or of[source].guarded)
-                for kind, source in definitions
-                if kind != "entry"
-            }
-        assert edges(kernel) == expected, kernel
+        assert edges(kernel) == expected_edges(kernel), kernel

@@ -53,6 +53,8 @@ def known(listing, text, arch="sm_90"):
         ("MOV R2, 0x5 ;\nLOP3.LUT R1, R2, 0x3, RZ, 0xc0, !PT ;", 1),
         ("MOV R2, 0x5 ;\nLOP3.LUT R1, RZ, R2, RZ, 0x33, !PT ;", 0xFFFFFFFA),
         ("MOV R2, 0x5 ;\nSEL R1, R2, RZ, PT ;", 5),
+        ("PLOP3.LUT P0, PT, PT, PT, PT, 0x8, 0x0 ;\nMOV R2, 0x5 ;\nSEL R1, R2, RZ, P0 ;", 0),
+        ("PLOP3.LUT P0, PT, PT, PT, PT, 0x8, 0x0 ;\nMOV R2, 0x5 ;\nSEL R1, R2, RZ, !P0 ;", 5),
         ("MOV R2, 0x11223380 ;\nPRMT R1, R2, 0x3201, RZ ;", 0x11228033),
         ("MOV R2, 0x11223380 ;\nPRMT R1, R2, 0x8840, RZ ;", 0xFFFF0080),
         ("MOV R2, 0x5 ;\nR2UR UR4, R2 ;\nUIADD3 UR5, UR4, 0x1, URZ ;", 6),
