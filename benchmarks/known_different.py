@@ -47,9 +47,15 @@ def _texture_pairs(ins: Instruction, difference: Difference) -> bool:
     return only_mine <= {str(r) for operand in operands for r in operand.registers[1:]}
 
 
+def _ur2_of_sm_87(ins: Instruction, difference: Difference) -> bool:
+    """Code that ptxas 12 puts before a kernel on sm_87 tests and sets UR2: never marked there."""
+    return difference == ({"UR2"}, set()) and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
+
+
 RULES: dict[str, Callable[[Instruction, Difference], bool]] = {
     "uniform-from-63": _uniform_from_63,
     "texture-pairs": _texture_pairs,
+    "ur2-of-sm_87": _ur2_of_sm_87,
 }
 
 

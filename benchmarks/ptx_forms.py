@@ -19,8 +19,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import multiprocessing
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from cuda.bindings import nvjitlink
@@ -203,7 +206,15 @@ def assemble(kernels: Sequence[tuple[str, str]], arch: str) -> tuple[list[bytes]
 
 
 def linked(ptx: str, arch: str) -> tuple[bytes, str]:
-    """The cubin of a PTX text, or nothing and what ptxas said."""
+    """The cubin of a PTX text, or nothing and what ptxas said; it runs apart, because some forms crash it."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as child:
+        try:
+            return child.submit(_linked_here, ptx, arch).result()
+        except BrokenProcessPool:
+            return b"", "crashed"
+
+
+def _linked_here(ptx: str, arch: str) -> tuple[bytes, str]:
     handle = nvjitlink.create(1, [f"-arch={arch}"])
     content = ptx.encode()
     try:

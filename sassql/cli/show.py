@@ -14,6 +14,7 @@ from sassql.cli.inputs import Reading, input_options
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.records import COLUMNS, instruction_records
 from sassql.engine.pattern import Pattern
+from sassql.facts.addresses import Addresses
 from sassql.isa.flow import FlowKind, flow_of
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, SourceLine
@@ -45,6 +46,11 @@ class _Console(Console):
     help="Mark the instructions that a pattern matches; may be given several times.",
 )
 @click.option("--registers", is_flag=True, help="Show which registers each instruction writes and reads.")
+@click.option(
+    "--addresses",
+    is_flag=True,
+    help="Show what each memory access addresses, in threads, blocks and loop counters.",
+)
 @click.option("--lines", is_flag=True, help="Show source lines, where the binary was built with -lineinfo.")
 @input_options
 @format_option
@@ -54,6 +60,7 @@ def show(
     paths: tuple[Path, ...],
     motifs: tuple[Path, ...],
     registers: bool,
+    addresses: bool,
     lines: bool,
     arch: str | None,
     kernel_glob: str | None,
@@ -81,7 +88,7 @@ def show(
         count = 0
         for kernel in kernels:
             count += len(kernel.form_ids)
-            for line in listing(kernel, patterns, registers=registers, lines=lines):
+            for line in listing(kernel, patterns, registers=registers, addresses=addresses, lines=lines):
                 console.print(line)
     else:
         records = (
@@ -94,12 +101,15 @@ def show(
     ctx.exit(reading.finish(found=count > 0))
 
 
-def listing(kernel: Kernel, patterns: list[Pattern], *, registers: bool, lines: bool) -> Iterator[Text]:
+def listing(
+    kernel: Kernel, patterns: list[Pattern], *, registers: bool, addresses: bool, lines: bool
+) -> Iterator[Text]:
     """The lines of one kernel's annotated listing."""
     yield from _heading(kernel)
     marks = _marks(kernel, patterns)
     graph = kernel.cfg
     tags = kernel.fact("tags")
+    known: Addresses | None = kernel.fact("addresses") if addresses else None
     before: SourceLine | None = None
     for ins in kernel.instructions:
         if ins.address in graph:
@@ -114,6 +124,8 @@ def listing(kernel: Kernel, patterns: list[Pattern], *, registers: bool, lines: 
         line.append(f"{ins.text:<52}", style=_TAGGED if names else _STYLES.get(flow_of(ins.form).kind, ""))
         if registers:
             line.append(f"  {_names(ins.defs)} <- {_names(ins.uses)}", style="blue")
+        if known is not None and (found := known.of(ins.index)) is not None:
+            line.append(f"  {found}", style="cyan")
         for name in names:
             line.append(f"  {name}", style="yellow")
         for mark in marks.get(ins.address, ()):
