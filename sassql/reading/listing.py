@@ -76,7 +76,9 @@ class _Reader:
         self.problems: list[Problem] = []
         self._open: _Section | None = None
         self._outside = self._too_old = False
-        self._known: dict[str, tuple[int, str | int | None, list[str]]] = {}
+        self._half_word: _Section | None = None
+        """Where the second half of an instruction word is expected: on the next line."""
+        self._known: dict[str, tuple[int, str | int | None, list[str], bool]] = {}
         self._table: WordTable | None = None
 
     @property
@@ -88,6 +90,10 @@ class _Reader:
 
     def read(self, lines: Iterable[str]) -> None:
         for number, whole in enumerate(lines, 1):
+            if self._half_word is not None and (half := _ENCODING.match(whole)) is not None:
+                self._half_word.high[len(self._half_word.rows) - 1] = int(half[1], 16)
+                self._half_word = None
+                continue
             line = _LIFE_RANGES.sub("", whole) if "// " in whole else whole
             found = _INSTRUCTION.match(line)
             if found is not None:
@@ -113,6 +119,7 @@ class _Reader:
         if mark:
             if (found := _ENCODING.match(mark + encoding)) is not None:
                 section.low[len(section.rows) - 1] = int(found[1], 16)
+                self._half_word = section
             else:
                 self._problem("an encoding has 16 hexadecimal digits", number, line.find(mark) + 1)
 
@@ -120,8 +127,8 @@ class _Reader:
         known = self._known.get(statement)
         if known is None:
             known = self._known[statement] = self._read(number, statement)
-        row, held, branches = known
-        if self._words.problems_of_text and self._words[row].shape.problem:
+        row, held, branches, refused = known
+        if refused:
             reason, column = _refusal("statement", statement)
             self._problem(f"{reason} in {tidy(statement)!r}", number, line.find(statement) + column)
         index = len(section.rows)
@@ -138,8 +145,8 @@ class _Reader:
                 section.labels[name] = address
             section.pending.clear()
 
-    def _read(self, number: int, statement: str) -> tuple[int, str | int | None, list[str]]:
-        """The row of a statement, the label or the offset that it names, and its branch targets."""
+    def _read(self, number: int, statement: str) -> tuple[int, str | int | None, list[str], bool]:
+        """The row of a statement, the place that it names, its branch targets, and if it was refused."""
         if not self.arch:
             hint = "name it with --arch, such as sm_90"
             message = "the listing does not say its architecture"
@@ -150,7 +157,9 @@ class _Reader:
         held = label or None
         if held is None:
             plain, held, _ = split_number(plain)
-        return self._words.row_of_text(plain), held, annotated[1].split(",") if annotated else []
+        row = self._words.row_of_text(plain)
+        branches = annotated[1].split(",") if annotated else []
+        return row, held, branches, bool(self._words[row].shape.problem)
 
     def _other(self, number: int, line: str) -> None:
         section = self._open
