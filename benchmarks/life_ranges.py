@@ -135,7 +135,11 @@ def _with_fewer_registers(data: bytes) -> bytes:
             place, end = section.offset, section.offset + section.size
             while place < end:
                 form, attribute, size = struct.unpack_from("<BBH", data, place)
-                if form == _WITH_LENGTH and attribute == _INFO_REGISTERS and data[place + 8] == _REFUSED_COUNT:
+                if (
+                    form == _WITH_LENGTH
+                    and attribute == _INFO_REGISTERS
+                    and data[place + 8] == _REFUSED_COUNT
+                ):
                     content[place + 8] -= 1
                 place += 4 + (size if form == _WITH_LENGTH else 0)
     return bytes(content)

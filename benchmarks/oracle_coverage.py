@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from life_ranges import oracle
-from oracle_registers import Score, add_report_options, report, shape_key, write_results
+from observations import Observations, shape_key
+from oracle_registers import Score, add_report_options, report, write_results
 
 from sassql.errors import Problem, SassqlError
 from sassql.model.kernel import Kernel, Source
@@ -96,7 +97,7 @@ class Coverage:
     """Compared kernels by architecture and shape."""
     unknown: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Shapes that the tables do not know, in every kernel that was read, with their architectures."""
-    observed: dict[str, str] = field(default_factory=dict)
+    observed: Observations = field(default_factory=Observations)
     scores: dict[str, Score] = field(default_factory=dict)
     unjudged: Counter[str] = field(default_factory=Counter)
     read: Counter[str] = field(default_factory=Counter)
@@ -180,7 +181,7 @@ def main() -> int:
     print(f"{len({shape for _, shape in coverage.kernels_with})} shapes in all")
     for shape, archs in sorted(coverage.unknown.items()):
         print(f"not in the tables: {shape}   ({' '.join(sorted(archs))})")
-    write_results(arguments, coverage.scores)
+    write_results(arguments, coverage.scores, coverage.observed)
     return 0
 
 

@@ -21,30 +21,26 @@ from pathlib import Path
 
 import known_different
 from life_ranges import Marks, Registers, cubins, oracle
+from observations import Observations, shape_key
 
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
 from sassql.reading.cubin import read_module
-
-HEADER = "arch\ttext\thidden\tdefs\tuses"
-
-
-def shape_key(shape: str) -> str:
-    """A shape without its guard: what `tests/isa/observed.tsv` has one row of."""
-    return re.sub(r"^@\S+ ", "", shape)
 
 
 @dataclass(slots=True)
 class Score:
     """Counts of one architecture; differences and unknown forms by shape, with an example each."""
 
-    observed: dict[str, str]
+    observed: Observations
     total: int = 0
     equal: int = 0
     calls: int = 0
     calls_equal: int = 0
     unmarked: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
+    known_shapes: dict[str, str] = field(default_factory=dict)
+    """Shapes of instructions that are known to differ, with the rule's name."""
     unknown: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
@@ -65,9 +61,10 @@ class Score:
         self.total += 1
         self.equal += mine == (defs, uses)
         if mine == (defs, uses):
-            self._observe(ins, defs, uses)
+            self.observed.add(ins, defs, uses)
         elif rule := known_different.rule(ins, marks):
             self.known[rule] += 1
+            self.known_shapes[shape_key(ins.form.shape.text)] = rule
         else:
             self._differs(self.wrong if ins.known else self.unknown, ins, mine, (defs, uses))
 
@@ -91,14 +88,6 @@ class Score:
         lack = f"differ in defs {sorted(theirs[0] ^ mine[0])} uses {sorted(theirs[1] ^ mine[1])}"
         oracle_says = f"oracle defs {sorted(theirs[0])} uses {sorted(theirs[1])}"
         self.examples.setdefault(key, f"{ins.address:#x} {ins.text}   {lack}   {oracle_says}")
-
-    def _observe(self, ins: Instruction, defs: Registers, uses: Registers) -> None:
-        """Keep the first instruction of each mnemonic and operand shape, guards left out."""
-        key = shape_key(ins.form.shape.text)
-        if key not in self.observed:
-            hidden = " ".join(map(str, ins.form.hidden))
-            fields = [ins.kernel.arch, ins.form.text, hidden, " ".join(sorted(defs)), " ".join(sorted(uses))]
-            self.observed[key] = "\t".join(fields)
 
     def figures(self) -> dict[str, object]:
         return {
@@ -128,6 +117,9 @@ def report(scores: Mapping[str, Score], unjudged: Mapping[str, int], show: int) 
         for title, counts in (("unknown", score.unknown), ("different", score.wrong)):
             for key, count in counts.most_common(show):
                 print(f"    {title} {count:7} {key}\n            {score.examples[key]}")
+        only_known = {s: r for s, r in score.known_shapes.items() if s not in score.observed.rows}
+        for key, rule in sorted(only_known.items()):
+            print(f"    never fully judged ({rule}): {key}")
     for arch, count in sorted(unjudged.items()):
         print(f"{arch}: {count} instructions not judged (no tool, or refused by it)")
 
@@ -138,15 +130,14 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show", type=int, default=12, help="differences shown per architecture")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument(
-        "--record", type=Path, help="write one observed instruction per mnemonic and shape here"
+        "--record", type=Path, help="write one observed instruction per mnemonic and shape here, or add it"
     )
 
 
-def write_results(arguments: argparse.Namespace, scores: Mapping[str, Score]) -> None:
+def write_results(arguments: argparse.Namespace, scores: Mapping[str, Score], observed: Observations) -> None:
     """What `--record` and `--json` ask for."""
     if arguments.record:
-        rows = {row for score in scores.values() for row in score.observed.values()}
-        arguments.record.write_text("\n".join([HEADER, *sorted(rows)]) + "\n", "utf-8")
+        observed.write(arguments.record)
     if arguments.json:
         figures = {arch: score.figures() for arch, score in sorted(scores.items())}
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
@@ -159,7 +150,7 @@ def main() -> int:
     parser.add_argument("paths", nargs="+", type=Path)
     add_report_options(parser)
     arguments = parser.parse_args()
-    observed: dict[str, str] = {}
+    observed = Observations()
     scores: dict[str, Score] = defaultdict(lambda: Score(observed))
     unjudged: Counter[str] = Counter()
     for path in arguments.paths:
@@ -174,7 +165,7 @@ def main() -> int:
                 else:
                     unjudged[module.arch] += len(kernel.instructions)
     report(scores, unjudged, arguments.show)
-    write_results(arguments, scores)
+    write_results(arguments, scores, observed)
     return 0
 
 

@@ -41,11 +41,15 @@ def cubins(path: Path) -> Iterator[tuple[str, bytes]]:
 def different(one: Instruction, other: Instruction) -> str:
     """The first field in which two instructions differ, or an empty string."""
     same_operands = [str(o) for o in one.operands] == [str(o) for o in other.operands]
-    return next((f for f in FIELDS if getattr(one, f) != getattr(other, f)), "" if same_operands else "operands")
+    return next(
+        (f for f in FIELDS if getattr(one, f) != getattr(other, f)), "" if same_operands else "operands"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="+", type=Path)
     arguments = parser.parse_args()
     equal: Counter[str] = Counter()
@@ -75,7 +79,9 @@ def main() -> int:
                         equal[words.arch] += 1
     for arch, count in sorted(equal.items()):
         print(f"{arch}: {count} instructions equal")
-    print(f"{files} cubins, {equal.total()} instructions equal, {wrong.total()} different {dict(wrong)}, {problems} problems")
+    print(
+        f"{files} cubins, {equal.total()} instructions equal, {wrong.total()} different {dict(wrong)}, {problems} problems"
+    )
     return 1 if wrong or problems else 0
 
 

@@ -3,10 +3,11 @@
     python benchmarks/ptx_forms.py --out /tmp/forms          # 26 architectures, a cubin or several each
 
 No library uses more than a part of the instruction set. `ptx_forms.txt` lists PTX instructions with
-holes for their operands; each becomes a small kernel that loads its inputs, executes it and stores
-what it wrote. Inputs come from memory (general registers), from parameters (uniform registers and
-constants), or both in turn, so that one PTX instruction gives several operand shapes. What ptxas
-refuses for an architecture is left out for it. No GPU and no toolkit: nvJitLink assembles.
+holes for their operands; each becomes small kernels that load its inputs, execute it and store what
+it wrote. Inputs come from memory (general registers), from parameters (uniform registers and
+constants), both in turn, or memory and immediates in turn, so that one PTX instruction gives several
+operand shapes. What ptxas refuses for an architecture is left out for it. No GPU and no toolkit:
+nvJitLink assembles.
 
 Holes: `$i32` input and `$o32` output of that many bits (8, 16, 32, 64, 128), `$x32` both, `$ip $op`
 predicates, `$i32*4` a list of four, `$s` an address in shared memory, `$g` in global memory, `$c` in
@@ -31,7 +32,9 @@ from cuda.bindings import nvjitlink
 from sassql.reading.compile import supported_architectures
 
 FORMS = Path(__file__).with_name("ptx_forms.txt")
-VARIANTS = ("memory", "parameters", "mixed")
+VARIANTS = ("memory", "parameters", "mixed", "constants")
+"""Where inputs come from: memory, parameters, both in turn, or memory and constants in turn."""
+CONSTANTS = {"8": "0x15", "16": "0x3d14", "32": "0x3fb504f3", "64": "0x3ff6a09e667f3bcd"}
 KERNELS_PER_MODULE = 400
 PTX_VERSION = "9.4"
 
@@ -124,6 +127,9 @@ class Builder:
             for half in halves:
                 self._load(half, "64")
             self.before.append(f"mov.b128 {name}, {{{halves[0]}, {halves[1]}}};")
+        elif self.variant == "constants" and self.inputs % 2:
+            self.inputs += 1
+            self.before.append(f"mov.b{max(16, int(size))} {name}, {CONSTANTS[size]};")
         else:
             width = int(size) // 8
             self.offset = -(-self.offset // width) * width
@@ -194,7 +200,9 @@ def assemble(kernels: Sequence[tuple[str, str]], arch: str) -> tuple[list[bytes]
         if cubin or not taken:
             return [cubin] * bool(cubin), refused
         wrong = {
-            owner[int(m[1])]: line for line in log.splitlines() if (m := _ERROR.search(line)) and int(m[1]) in owner
+            owner[int(m[1])]: line
+            for line in log.splitlines()
+            if (m := _ERROR.search(line)) and int(m[1]) in owner
         }
         refused |= wrong
         if not wrong and len(taken) == 1:
@@ -237,7 +245,7 @@ def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[list[bytes], d
         (f"k{number}_{variant}", form, variant)
         for number, form in enumerate(selected)
         for variant in VARIANTS
-        if variant != "mixed" or len(_HOLE.findall(form)) > 2
+        if variant in ("memory", "parameters") or len(_HOLE.findall(form)) > 2
     ]
     for start in range(0, len(named), KERNELS_PER_MODULE):
         chunk = named[start : start + KERNELS_PER_MODULE]

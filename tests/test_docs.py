@@ -43,14 +43,24 @@ def test_quickstart_runs_from_top_to_bottom(folder: Path, environment: dict[str,
     assert len(shell) >= 6
     for block in shell:
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block], cwd=folder, env=environment, capture_output=True, text=True, check=False
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
     python = blocks(QUICKSTART, "python")
     assert len(python) == 1
     done = subprocess.run(
-        [sys.executable, "-c", python[0]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", python[0]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "'width': 32" in done.stdout
@@ -59,7 +69,9 @@ def test_quickstart_runs_from_top_to_bottom(folder: Path, environment: dict[str,
 def test_every_command_of_the_readme_exists() -> None:
     from sassql.cli.main import COMMANDS
 
-    named = set(re.findall(r"^(?:\S+ && )*sassql (\w+)", "\n".join(blocks(ROOT / "README.md", "sh")), re.MULTILINE))
+    named = set(
+        re.findall(r"^(?:\S+ && )*sassql (\w+)", "\n".join(blocks(ROOT / "README.md", "sh")), re.MULTILINE)
+    )
     assert named
     assert named <= set(COMMANDS)
 

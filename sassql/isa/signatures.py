@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from sassql.isa.widths import ADDRESS_RULES, COUNTS, RULES, AddressRule, Count, Rule
+from sassql.isa.widths import (
+    ADDRESS_RULES,
+    COUNTS,
+    DESCRIPTOR_RULES,
+    DESCRIPTOR_WIDTH,
+    RULES,
+    AddressRule,
+    Count,
+    Rule,
+)
 from sassql.model.operands import Access
 
 SILENT_ROLES = frozenset({"p", "q", "ci", "cj", "ck", "ci2", "rest", "lut", "lut2"})
@@ -45,6 +54,11 @@ class Item:
 
     def address_rule(self) -> AddressRule | None:
         return ADDRESS_RULES.get(self.width or "1")
+
+    def descriptor_width(self, words: tuple[str, ...]) -> int:
+        """Registers of the memory descriptor before an address, ``desc[UR4]``."""
+        rule = DESCRIPTOR_RULES.get(self.width)
+        return DESCRIPTOR_WIDTH if rule is None else rule(words)
 
     def count(self) -> Count | None:
         """How many of the registers are there, from the number with the role ``mask``; None for all."""

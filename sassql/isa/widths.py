@@ -21,7 +21,8 @@ Count = Callable[[int], int]
 """How many of an operand's registers are there, from the mask that the statement prints."""
 
 _SIZE = {"64": 2, "96": 3, "128": 4, "256": 8, "U64": 2, "S64": 2, "F64": 2}
-_SHARED_WITH_UNIFORM = re.compile(r"\[R[#Z]\S*\+UR#(\+-?#)?\]")
+DESCRIPTOR_WIDTH = 2
+_UNIFORM_ADDRESS = re.compile(r"\[(R\S*\+)?UR#\S*\]")
 _MMA_SHAPE = re.compile(r"\d+|\d+x\d+x\d+")
 _WIDE_TYPES = frozenset({"64", "S64", "U64", "F64"})
 _FORMATS = ("F16", "F32", "F64", "BF16", "TF32", "E4M3", "E5M2")
@@ -158,18 +159,15 @@ def _bulk_source(modifiers: tuple[str, ...], *_: str) -> int:
 
 
 def _lanes(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int:
-    """The registers that turn off lanes of tensor memory, 128 bits per block; a zero column mask has 64."""
+    """Mask of the lanes of tensor memory that keep their value, 128 bits a block; with WS, of 64 columns."""
     if "WS" in modifiers:
         return 2
     return 8 if "2CTA" in modifiers else 4
 
 
-def descriptor_width(words: tuple[str, ...]) -> int:
-    """Registers of a memory descriptor: a pair.
-
-    A copy to ``[R5+UR6]`` has half a pair for each: UR6 and its descriptor UR7.
-    """
-    return 1 if any(_SHARED_WITH_UNIFORM.fullmatch(word) for word in words) else 2
+def _copy_descriptor(words: tuple[str, ...]) -> int:
+    """A copy to ``[R5+UR6]`` has half a pair for each: UR6 for the address, UR7 for the descriptor."""
+    return 1 if any(map(_UNIFORM_ADDRESS.fullmatch, words)) else DESCRIPTOR_WIDTH
 
 
 def _utc(_: tuple[str, ...], __: str, ___: str, prefix: str) -> int:
@@ -218,6 +216,7 @@ RULES: dict[str, Rule] = {
 
 ADDRESS_RULES: dict[str, AddressRule] = {
     "global": _global,
+    "copy": _global,
     "utma": _utma,
     "utma_store": _utma_store,
     "utma_prefetch": _utma_prefetch,
@@ -226,6 +225,8 @@ ADDRESS_RULES: dict[str, AddressRule] = {
     "utc": _utc,
     **{str(n): _fixed_address(n) for n in (1, 2, 3, 4)},
 }
+
+DESCRIPTOR_RULES: dict[str, Callable[[tuple[str, ...]], int]] = {"copy": _copy_descriptor}
 
 COUNTS: dict[str, Count] = {
     "quad_low": lambda mask: (mask & 15).bit_count(),

@@ -134,9 +134,7 @@ class Form:
     def defs(self) -> frozenset[Register]:
         """Registers written where the guard holds; a guarded definition is a may-definition."""
         if self._defs is None:
-            self._defs = frozenset(
-                r for slot in self.shape.slots if slot.defines for r in self._span(slot)
-            )
+            self._defs = frozenset(r for slot in self.shape.slots if slot.defines for r in self._span(slot))
         return self._defs
 
     @property

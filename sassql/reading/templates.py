@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from lark import Token, Tree
 
 from sassql.isa.signatures import Item
-from sassql.isa.widths import descriptor_width
 from sassql.model.form import RegisterSlot
 from sassql.model.operands import (
     Access,
@@ -99,8 +98,9 @@ class Template:
         if self.kind == "M":
             address = item.address_rule()
             for part in self.parts:
-                part.width = descriptor_width(words) if part.descriptor else 1
-                if address is not None and not part.descriptor:
+                if part.descriptor:
+                    part.width = item.descriptor_width(words)
+                elif address is not None:
                     part.width = address(words, part.file, part.suffix, self.prefix)
         return self.width is not None and all(part.width is not None for part in self.parts)
 
