@@ -17,6 +17,8 @@ from sassql.reading.table import NO_TARGET, UInt, WordTable, control_bits, table
 from sassql.reading.words import WORD_BYTES, decoder
 
 INT32 = npt.NDArray[np.int32]
+MANY_REASONS = 8
+"""Reasons in one kernel from which they are one problem."""
 
 
 @dataclass(slots=True)
@@ -164,12 +166,18 @@ def _leave_section(
 
 
 def _problems(module: Module, words: WordTable) -> list[Problem]:
+    """One problem for each reason in a kernel; where there are many, one for all the words."""
     found: list[Problem] = []
+    place = Place(module.source.file, entry=module.source.entry)
     for kernel in module.kernels:
+        reasons: dict[str, list[int]] = {}
         for row, text in words.problems(kernel.form_ids).items():
-            places = kernel.addresses[kernel.form_ids == row].tolist()
-            where = ", ".join(f"{p:#x}" for p in places[:3]) + (" …" if len(places) > 3 else "")
-            place = Place(module.source.file, entry=module.source.entry)
+            reasons.setdefault(text, []).extend(kernel.addresses[kernel.form_ids == row].tolist())
+        if len(reasons) > MANY_REASONS:
+            every = sorted(address for places in reasons.values() for address in places)
+            reasons = {f"{len(reasons)} different words are not decoded, first {next(iter(reasons))}": every}
+        for text, places in reasons.items():
+            where = ", ".join(f"{p:#x}" for p in sorted(places)[:3]) + (" …" if len(places) > 3 else "")
             message = f"{kernel.name} at {where}: {text} ({len(places)} instructions)"
             found.append(Problem(message, place, "the other instructions are read", "instruction"))
     return found

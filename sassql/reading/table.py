@@ -40,12 +40,14 @@ class Decoded:
     """Words as text, in order, and by position what differs from the rule.
 
     ``distances`` lead from an instruction to the place it names, for those that name one;
-    ``problems`` say why a word is no instruction.
+    ``problems`` say why a word is no instruction, ``untried`` why one was not asked for: such a
+    word is not learnt, and is tried again when it is met again.
     """
 
     texts: list[str] = field(default_factory=list)
     distances: dict[int, int] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
+    untried: dict[int, str] = field(default_factory=dict)
 
     def extend(self, other: Decoded) -> None:
         """Append the words of another batch."""
@@ -53,6 +55,7 @@ class Decoded:
         self.texts += other.texts
         self.distances |= {start + i: d for i, d in other.distances.items()}
         self.problems |= {start + i: p for i, p in other.problems.items()}
+        self.untried |= {start + i: p for i, p in other.untried.items()}
 
 
 Decoder = Callable[[UInt, UInt], Decoded]
@@ -188,8 +191,11 @@ class WordTable:
         if len(unknown):
             chosen = first[unknown]
             decoded = decode(low[chosen], high[chosen])
-            self._learn(unique[unknown], low[chosen], key_high[chosen], decoded)
+            tried = np.setdiff1d(np.arange(len(unknown)), list(decoded.untried))
+            self._learn(unique[unknown], low[chosen], key_high[chosen], decoded, tried)
             rows[unknown] = self._find(unique[unknown], low[chosen], key_high[chosen])
+            for place, why in decoded.untried.items():
+                rows[unknown[place]] = self._row_of_untried(decoded.texts[place], why)
         return rows[inverse.reshape(-1)].astype(np.int32), len(first), len(unknown)
 
     def _open(self) -> None:
@@ -212,7 +218,14 @@ class WordTable:
             rows[missing] = np.where(found < 0, -1, found + base)
         return rows
 
-    def _learn(self, keys: UInt, low: UInt, high: UInt, decoded: Decoded) -> None:
+    def _row_of_untried(self, text: str, why: str) -> int:
+        row = self.row_of_text(text)
+        self._loose_problems[row] = why
+        return row
+
+    def _learn(
+        self, keys: UInt, low: UInt, high: UInt, decoded: Decoded, tried: npt.NDArray[np.int64]
+    ) -> None:
         shapes = number_holes(decoded.texts)
         refused = {text: SHAPES.shape(text).problem for text in dict.fromkeys(shapes)}
         problems = [refused[text] for text in shapes] if any(refused.values()) else [""] * len(shapes)
@@ -220,7 +233,13 @@ class WordTable:
             problems[place] = problem
         distances = np.full(len(keys), NO_TARGET, np.int64)
         distances[list(decoded.distances)] = list(decoded.distances.values())
-        segment = segments.build(keys, low, high, distances, decoded.texts, shapes, problems)
+        texts = decoded.texts
+        if len(tried) < len(keys):
+            keys, low, high, distances = keys[tried], low[tried], high[tried], distances[tried]
+            texts, shapes, problems = (
+                [column[n] for n in tried.tolist()] for column in (texts, shapes, problems)
+            )
+        segment = segments.build(keys, low, high, distances, texts, shapes, problems)
         self._append(segment)
         if self._store is not None:
             self._store.add(segment)

@@ -6,8 +6,9 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 
-from sassql.errors import InputError, ToolFailedError
+from sassql.errors import ToolFailedError
 from sassql.reading import tools
 from sassql.reading.statements import RELATIVE, names_place, split_number
 from sassql.reading.table import Decoded, Decoder, UInt
@@ -19,8 +20,10 @@ PARALLEL_FROM = 8_000
 WORD_BYTES = 16
 BASE = 1 << 32
 """Address of the first word, so that backward branches never fall below zero."""
-MOST_REFUSED = 16
-"""Words without a meaning in one call up to which they are read around; more, and the code is damaged."""
+MOST_REFUSED = 48
+"""Words without a meaning up to which each is looked for, at one start of nvdisasm a word (0.3 s)."""
+OPCODE_BITS = np.uint64(0xFFF)
+NOT_TRIED = "not decoded: nvdisasm refused {count} words before it"
 
 _NOP = np.array([0x7918, 0xFC00000000000], np.uint64)  # the same on every architecture
 _STATEMENT = re.compile(r"^ +/\*[0-9a-f]+\*/ +(.*)$", re.MULTILINE)
@@ -58,33 +61,57 @@ def _decode_chunk(words: UInt, arch: str) -> Decoded:
             decoded.texts[index] = text
             if place is not None and kind == RELATIVE:
                 decoded.distances[index] = place - (BASE + index * WORD_BYTES)
-    for index in refused:
+    for index, why in refused.items():
         low, high = (int(half) for half in words[index])
         decoded.texts[index] = f"ILLEGAL {low:#x}, {high:#x}"
-        decoded.problems[index] = f"{high:016x}{low:016x} is no instruction of {arch}"
+        if why:
+            decoded.untried[index] = why
+        else:
+            decoded.problems[index] = f"{high:016x}{low:016x} is no instruction of {arch}"
     return decoded
 
 
-def _disassembled(words: UInt, arch: str) -> tuple[str, list[int]]:
-    """What nvdisasm prints, with a NOP for each word that it refuses, and the numbers of these words.
+def _disassembled(words: UInt, arch: str) -> tuple[str, dict[int, str]]:
+    """What nvdisasm prints, with a NOP for each word that it refuses, and these by number.
+
+    After too many of them the words that are left are given up untried, with the reason.
 
     It stops at the first such word and names its address, so each costs one more call. It names none
     for a word whose low half is zero, which no architecture has: that is never asked for.
     """
-    refused: list[int] = np.flatnonzero(words[:, 0] == 0).tolist()
+    refused = dict.fromkeys(np.flatnonzero(words[:, 0] == 0).tolist(), "")
     allowed = len(refused) + MOST_REFUSED
     accepted = words.copy()
-    accepted[refused] = _NOP
+    accepted[list(refused)] = _NOP
+    order, ordered = np.arange(len(words)), True
     while True:
         try:
-            return tools.disassemble_words(accepted.astype("<u8").tobytes(), arch, base=BASE), refused
+            printed = _print(accepted[order], arch)
         except ToolFailedError as error:
             named = _ADDRESS.search(error.message)
             place = (int(named[1], 16) - BASE) // WORD_BYTES if named else -1
-            if not 0 <= place < len(words) or place in refused:
+            if not 0 <= place < len(words) or int(order[place]) in refused:
                 raise
-            if len(refused) == allowed:
-                message = f"more than {MOST_REFUSED} words are no instructions of {arch}"
-                raise InputError(message, hint="the code is damaged; build or copy the file again") from None
-            refused.append(place)
-            accepted[place] = _NOP
+            refused[int(order[place])] = ""
+            accepted[order[place]] = _NOP
+            if len(refused) == allowed - MOST_REFUSED // 2:  # many: let the likely ones come first
+                order, ordered = _ranked(words), False
+            elif len(refused) > allowed:
+                left = [n for n in order[place + 1 :].tolist() if n not in refused]
+                refused |= dict.fromkeys(left, NOT_TRIED.format(count=len(refused)))
+                accepted[left] = _NOP
+        else:
+            return printed if ordered else _print(accepted, arch), refused
+
+
+def _print(words: UInt, arch: str) -> str:
+    return tools.disassemble_words(words.astype("<u8").tobytes(), arch, base=BASE)
+
+
+def _ranked(words: UInt) -> npt.NDArray[np.int64]:
+    """Numbers of the words, those whose opcode bits are most frequent first.
+
+    Data in a code section has any bits and real code few: what is no instruction gathers at the end.
+    """
+    _, place, counts = np.unique(words[:, 0] & OPCODE_BITS, return_inverse=True, return_counts=True)
+    return np.argsort(-counts[place.reshape(-1)], kind="stable")

@@ -252,18 +252,32 @@ def test_a_word_that_is_no_instruction_is_a_problem_and_the_rest_is_read(cubin):
     assert module.kernels[0].at(0x20).known is False
 
 
-def test_one_damaged_cubin_of_a_batch_loses_only_itself(monkeypatch, cubin):
+def test_one_damaged_cubin_of_a_batch_loses_only_what_is_damaged(monkeypatch, cubin):
     monkeypatch.setattr(words, "MOST_REFUSED", 0)
     good = cubin("sm_90", SCALE)
-    bad = damaged(good, [((1 << 64) - 1, 5)])
-    first, second, third = read_modules([(good, Source("1")), (bad, Source("2")), (good, Source("3"))])
+    bad = damaged(good, [(n << 12 | 0xFFF, 5) for n in range(4)], start=3)
+    batch = list(read_modules([(good, Source("1")), (bad, Source("2")), (good, Source("3"))]))
+    (first, none), (second, problems), (third, _) = batch
 
-    assert isinstance(second, InputError)
-    assert (
-        str(second)
-        == "2: more than 0 words are no instructions of sm_90; the code is damaged; build or copy the file again"
+    assert none == []
+    assert as_rows(first) == as_rows(third) != []
+    assert [i.text for i in second.kernels[0].instructions[:3]] == [
+        i.text for i in first.kernels[0].instructions[:3]
+    ]
+    reasons = " / ".join(p.message for p in problems)
+    assert "is no instruction of sm_90" in reasons
+    assert "not decoded: nvdisasm refused 1 words before it" in reasons
+
+
+def test_many_damaged_words_of_a_kernel_are_one_problem(cubin):
+    good = cubin("sm_90", SCALE)
+    module, problems = read_module(damaged(good, [(0, n) for n in range(9)]), Source("bad.cubin"))
+
+    assert len(problems) == 1
+    assert problems[0].message.startswith(
+        "scale at 0x20, 0x30, 0x40 …: 9 different words are not decoded, first "
     )
-    assert as_rows(first[0]) == as_rows(third[0]) != []
+    assert len(module.kernels[0].instructions) == len(module.kernels[0].form_ids)
 
 
 def test_relocated_operands_name_what_the_linker_fills_in(compiled):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sassql.errors import InputError, ToolFailedError
+from sassql.errors import ToolFailedError
 from sassql.reading import elf, tools, words
 from sassql.reading.words import BASE, MOST_REFUSED, decoder
 
@@ -130,12 +130,32 @@ def test_zeros_are_no_instructions_however_many_there_are():
 
 
 @pytest.mark.usefixtures("fake")
-def test_code_that_is_no_code_is_given_up_soon():
-    with pytest.raises(InputError) as caught:
-        decoder("sm_90")(*halves([(1, n) for n in range(5000)]))
+def test_code_that_is_no_code_is_given_up_soon(fake, calls):
+    decoded = decoder("sm_90")(*halves([(1, n) for n in range(5000)]))
 
-    assert caught.value.message == f"more than {MOST_REFUSED} words are no instructions of sm_90"
-    assert "damaged" in caught.value.hint
+    assert len(decoded.problems) == MOST_REFUSED + 1
+    assert len(decoded.untried) == 5000 - MOST_REFUSED - 1
+    assert set(decoded.untried.values()) == {
+        f"not decoded: nvdisasm refused {MOST_REFUSED + 1} words before it"
+    }
+    assert len(calls) == MOST_REFUSED + 3  # the last two: what was left is accepted, and once more in order
+
+
+def test_real_code_around_much_data_is_decoded(compiled):
+    """Data that looks like anything: the instructions come first, with their distances."""
+    code = kernel_words(compiled("sm_90").cubin, "choice")
+    random = np.random.default_rng(7)
+    data = [tuple(pair) for pair in random.integers(1 << 62, 1 << 63, (90, 2), np.uint64).tolist()]
+    mixed = data[:50] + code * 3 + data[50:]
+
+    decoded = decoder("sm_90")(*halves(mixed))
+    alone = decoder("sm_90")(*halves(code))
+
+    assert decoded.texts[50 : 50 + len(code)] == alone.texts
+    distances = {n - 50: d for n, d in decoded.distances.items() if 50 <= n < 50 + len(code)}
+    assert distances == alone.distances
+    assert len(decoded.problems) + len(decoded.untried) > 80
+    assert not {n for n in decoded.untried if 50 <= n < 50 + 3 * len(code)}
 
 
 def test_a_tool_that_fails_for_another_reason_is_not_tried_word_by_word(monkeypatch):
