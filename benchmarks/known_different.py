@@ -16,47 +16,73 @@ from sassql.model.kernel import Kernel
 from sassql.model.operands import RegisterOperand
 
 FIRST_HIDDEN_UNIFORM = 63
+FIRST_BLACKWELL = 100
 CALL_READS = frozenset({"R0", "R1"})
 _TEXTURE = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ"})
 _TEXTURE_ROLES = frozenset({"e", "b", "handle"})
 
-Difference = tuple[Registers, Registers]
-"""What only sassql says, and what only nvdisasm marks; definitions and uses together."""
+Unmarked = tuple[Registers, Registers]
+"""Definitions and uses that sassql says and nvdisasm does not mark."""
 
 
 def rule(ins: Instruction, marks: Marks) -> str:
-    """Name of the rule that explains the difference at an instruction, or an empty string."""
-    mine = frozenset(map(str, ins.defs | ins.uses))
-    theirs = marks.at[ins.address][0] | marks.at[ins.address][1]
-    difference = mine - theirs, theirs - mine
-    return next((name for name, explains in RULES.items() if explains(ins, difference)), "")
+    """Name of the rule that explains the difference at an instruction, or an empty string.
+
+    No rule explains a register that nvdisasm marks and sassql does not say.
+    """
+    mine = frozenset(map(str, ins.defs)), frozenset(map(str, ins.uses))
+    defs, uses = marks.at[ins.address]
+    if mine == (defs, uses) or defs - mine[0] or uses - mine[1]:
+        return ""
+    unmarked = mine[0] - defs, mine[1] - uses
+    return next((name for name, explains in RULES.items() if explains(ins, unmarked)), "")
 
 
-def _uniform_from_63(_: Instruction, difference: Difference) -> bool:
+def _predicates_by_mask(ins: Instruction, unmarked: Unmarked) -> bool:
+    """What ``PR`` and ``UPR`` stand for is not marked; everything else of these instructions is."""
+    group = frozenset(map(str, ins.form.group))
+    defines = ins.form.shape.group is not None and ins.form.shape.group.defines
+    expected: Unmarked = (group, frozenset()) if defines else (frozenset(), group)
+    already = _guard_of(ins)  # marked as a use all the same
+    return bool(group) and unmarked[0] == expected[0] and unmarked[1] == expected[1] - already
+
+
+def _uniform_from_63(ins: Instruction, unmarked: Unmarked) -> bool:
     """The table of uniform registers ends at UR62, where Blackwell has more."""
-    only_mine, only_theirs = difference
-    return not only_theirs and all(_beyond_the_table(name) for name in only_mine)
+    return _sm(ins.kernel) >= FIRST_BLACKWELL and all(map(_beyond_the_table, unmarked[0] | unmarked[1]))
 
 
-def _texture_pairs(ins: Instruction, difference: Difference) -> bool:
+def _texture_pairs(ins: Instruction, unmarked: Unmarked) -> bool:
     """From sm_100 on only the first register of these operands is marked."""
-    only_mine, only_theirs = difference
-    if only_theirs or ins.opcode not in _TEXTURE or _sm(ins.kernel) < 100:
+    if ins.opcode not in _TEXTURE or _sm(ins.kernel) < FIRST_BLACKWELL:
         return False
     operands = [o for o in ins.operands if isinstance(o, RegisterOperand) and o.role in _TEXTURE_ROLES]
-    return only_mine <= {str(r) for operand in operands for r in operand.registers[1:]}
+    return all(
+        names <= {str(r) for o in operands if getattr(o.access, kind) for r in o.registers[1:]}
+        for names, kind in zip(unmarked, ("defines", "uses"), strict=True)
+    )
 
 
-def _ur2_of_sm_87(ins: Instruction, difference: Difference) -> bool:
+def _ur2_of_sm_87(ins: Instruction, unmarked: Unmarked) -> bool:
     """Code that ptxas 12 puts before a kernel on sm_87 tests and sets UR2: never marked there."""
-    return difference == ({"UR2"}, set()) and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
+    only = unmarked[0] | unmarked[1] == {"UR2"}
+    return only and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
 
 
-RULES: dict[str, Callable[[Instruction, Difference], bool]] = {
+def _guard_of(ins: Instruction) -> Registers:
+    found = ins.guard.register if ins.guard is not None else None
+    return frozenset() if found is None else frozenset({str(found)})
+
+
+RULES: dict[str, Callable[[Instruction, Unmarked], bool]] = {
+    "predicates-by-mask": _predicates_by_mask,
     "uniform-from-63": _uniform_from_63,
     "texture-pairs": _texture_pairs,
     "ur2-of-sm_87": _ur2_of_sm_87,
 }
+
+FULLY_JUDGED = frozenset({"predicates-by-mask"})
+"""Rules that say exactly which registers are not marked, so that the rest of the instruction is compared."""
 
 
 def marked_at_call(ins: Instruction, marks: Marks) -> tuple[Registers, Registers]:

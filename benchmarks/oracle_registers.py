@@ -65,6 +65,8 @@ class Score:
         elif rule := known_different.rule(ins, marks):
             self.known[rule] += 1
             self.known_shapes[shape_key(ins.form.shape.text)] = rule
+            if rule in known_different.FULLY_JUDGED:
+                self.observed.add(ins, defs, uses)
         else:
             self._differs(self.wrong if ins.known else self.unknown, ins, mine, (defs, uses))
 

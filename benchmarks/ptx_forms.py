@@ -217,12 +217,12 @@ def linked(ptx: str, arch: str) -> tuple[bytes, str]:
     """The cubin of a PTX text, or nothing and what ptxas said; it runs apart, because some forms crash it."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as child:
         try:
-            return child.submit(_linked_here, ptx, arch).result()
+            return child.submit(linked_here, ptx, arch).result()
         except BrokenProcessPool:
             return b"", "crashed"
 
 
-def _linked_here(ptx: str, arch: str) -> tuple[bytes, str]:
+def linked_here(ptx: str, arch: str) -> tuple[bytes, str]:
     handle = nvjitlink.create(1, [f"-arch={arch}"])
     content = ptx.encode()
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sassql.isa.registers import clobbered_by_calls, implied
+from sassql.isa.registers import clobbered_by_calls
 from sassql.model.form import Form, RegisterSlot, Shape
 from sassql.model.kernel import Kernel, provides
 from sassql.model.register import Register, register
@@ -121,10 +121,10 @@ def access_of(form: Form) -> Access:
     if form.hidden:
         uses += [number_of(r) for r in form.hidden]
         use_keys += tuple((HIDDEN, i + 1) for i in range(len(form.hidden)))
-    group = implied(form)
+    group = shape.group
     if group is not None:
-        more = [number_of(r) for r in group.registers]
-        keys = tuple((group.operand, r.index) for r in group.registers)
+        more = [number_of(r) for r in form.group]
+        keys = tuple((group.operand, r.index) for r in form.group)
         if group.defines:
             defs, def_keys = defs + more, def_keys + keys
         else:
@@ -166,13 +166,12 @@ def _masked(pieces: list[_Piece], numbers: tuple[str, ...]) -> tuple[list[int], 
 
 
 def _layout_of(shape: Shape) -> _Layout:
-    owners = _owners(shape.text)
     next_unit: dict[int, int] = {}
     uses: list[_Piece] = []
     defs: list[_Piece] = []
     for slot in shape.slots:
         base = _FILES[slot.file][0]
-        operand, width = owners[slot.position], slot.width or 1
+        operand, width = slot.operand, slot.width or 1
         unit = next_unit.get(operand, 0)
         next_unit[operand] = unit + width
         piece = _Piece(base, slot.position, width, operand, unit, slot)
@@ -192,33 +191,6 @@ def _layout_of(shape: Shape) -> _Layout:
 
 def _keys(pieces: list[_Piece]) -> tuple[Key, ...]:
     return tuple((piece.operand, piece.unit + i) for piece in pieces for i in range(piece.width))
-
-
-def _owners(text: str) -> list[int]:
-    """By number of a statement, the index of the operand that holds it; -1 for the guard's.
-
-    >>> _owners("@P# LDG.E R#, desc[UR#][R#.64+#]")
-    [-1, 0, 1, 1, 1]
-    """
-    found: list[int] = []
-    guard = text.index(" ") if text.startswith("@") else 0
-    operand, depth = HIDDEN, 0
-    started = False
-    for place, letter in enumerate(text):
-        if place <= guard and guard:
-            if letter == "#":
-                found.append(HIDDEN)
-        elif letter == " " and not started:
-            started, operand = True, 0
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        elif letter == "," and not depth:
-            operand += 1
-        elif letter == "#":
-            found.append(operand)
-    return found
 
 
 @provides("accesses")

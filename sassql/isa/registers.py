@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from sassql.model.form import Form
-from sassql.model.operands import ImmediateOperand
+from sassql.model.form import MaskedGroup
 from sassql.model.register import Register, register
 
 _PREDICATES = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Implied:
-    """Registers of one operand that stands for several: ``PR`` with its mask."""
-
-    operand: int
-    defines: bool
-    registers: tuple[Register, ...]
+"""P0 to P6 and UP0 to UP6; the eighth of a file is always true."""
 
 
 def _lines(name: str) -> list[list[str]]:
@@ -28,30 +19,24 @@ def _lines(name: str) -> list[list[str]]:
 
 
 @cache
-def _implied_table() -> dict[str, tuple[str, str, str, str]]:
-    return {row[0]: (row[1], row[2], row[3], row[4]) for row in _lines("implied.tsv")}
+def _implied_table() -> dict[str, tuple[str, str, str]]:
+    return {row[0]: (row[1], row[2], row[3]) for row in _lines("implied.tsv")}
 
 
-def implied(form: Form) -> Implied | None:
-    """The registers behind ``PR`` or ``UPR``; None for an instruction without one.
+def group_of(opcode: str, roles: Sequence[str], mask_position: int) -> MaskedGroup | None:
+    """What ``PR`` or ``UPR`` stands for, from `data/implied.tsv`; None for an instruction without one.
 
-    All predicates are taken where the mask is not a number.
+    ``roles`` are those of its operands, ``mask_position`` is the place of its mask among the numbers.
 
     >>> from sassql.reading.shapes import SHAPES
-    >>> [str(r) for r in implied(SHAPES.form("R2P PR, R0, 0x6")).registers]
+    >>> [str(r) for r in SHAPES.form("R2P PR, R0, 0x6").group]
     ['P1', 'P2']
     """
-    row = _implied_table().get(form.opcode)
+    row = _implied_table().get(opcode)
     if row is None:
         return None
-    access, file, place, mask_role = row
-    mask = (1 << _PREDICATES) - 1
-    for operand in form.operands:
-        if isinstance(operand, ImmediateOperand) and operand.role == mask_role:
-            mask &= int(operand.value)
-    found = tuple(register(file, i) for i in range(_PREDICATES) if mask >> i & 1)
-    number = next((i for i, o in enumerate(form.operands) if o.role == place), -1)
-    return Implied(number, access == "def", found)
+    access, file, place = row
+    return MaskedGroup(roles.index(place), file, _PREDICATES, mask_position, access == "def")
 
 
 @cache

@@ -7,7 +7,7 @@ numbers; an instruction adds the address and the control bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from sassql.model.operands import Operand
@@ -16,16 +16,23 @@ from sassql.model.register import Register, register, span
 TARGET_HOLE = "`(@)"
 """Stands in a form's text for the branch target, which differs from place to place."""
 
+GUARD_OPERAND = -1
+"""Operand index of the guard, which is no operand."""
+
 
 @dataclass(frozen=True, slots=True)
 class RegisterSlot:
-    """Where a shape keeps one register operand: number ``position``, or a fixed ``index``."""
+    """Where a shape keeps one register operand: the statement's number ``position``.
+
+    ``operand`` is the index of the operand that holds it, or `GUARD_OPERAND`.
+    """
 
     file: str
     position: int
     width: int | None
     defines: bool
     uses: bool
+    operand: int
     mask_position: int = -1
     """Number that says how many of the registers are written (``LDG.E.ENL2.256``, ``TEX``), or -1."""
     count: Callable[[int], int] | None = None
@@ -36,6 +43,27 @@ class RegisterSlot:
         if self.count is None or self.mask_position < 0:
             return self.width or 1
         return self.count(int(numbers[self.mask_position], 16))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedGroup:
+    """Registers that one operand stands for, ``PR`` or ``UPR``: those of a mask, or the first ``count``.
+
+    ``operand`` is the index of that operand, ``mask_position`` the place of the mask among the
+    statement's numbers, or -1 where all of them take part.
+    """
+
+    operand: int
+    file: str
+    count: int
+    mask_position: int
+    defines: bool
+
+    def registers(self, numbers: tuple[str, ...]) -> tuple[Register, ...]:
+        """Those of a statement with these numbers, lowest first."""
+        every = (1 << self.count) - 1
+        mask = every & int(numbers[self.mask_position], 16) if self.mask_position >= 0 else every
+        return tuple(register(self.file, i) for i in range(self.count) if mask >> i & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +105,7 @@ class Shape:
     builders: tuple[Callable[[tuple[str, ...]], Operand], ...] = ()
     printers: tuple[Callable[[tuple[str, ...]], str], ...] = ()
     slots: tuple[RegisterSlot, ...] = ()
+    group: MaskedGroup | None = None
     known: bool = False
     target_operand: int = -1
     """Index of the operand that names a place in code, or -1."""
@@ -134,16 +163,29 @@ class Form:
     def defs(self) -> frozenset[Register]:
         """Registers written where the guard holds; a guarded definition is a may-definition."""
         if self._defs is None:
-            self._defs = frozenset(r for slot in self.shape.slots if slot.defines for r in self._span(slot))
+            self._defs = self._registers(self._span(slot) for slot in self.shape.slots if slot.defines)
+            if self.shape.group is not None and self.shape.group.defines:
+                self._defs = self._defs.union(self.group)
         return self._defs
 
     @property
     def uses(self) -> frozenset[Register]:
         """Registers read, the guard and hidden operands included."""
         if self._uses is None:
-            found = [r for slot in self.shape.slots if slot.uses for r in self._span(slot)]
-            self._uses = frozenset(found).union(self.hidden)
+            found = self._registers(self._span(slot) for slot in self.shape.slots if slot.uses)
+            self._uses = found.union(self.hidden)
+            if self.shape.group is not None and not self.shape.group.defines:
+                self._uses = self._uses.union(self.group)
         return self._uses
+
+    @property
+    def group(self) -> tuple[Register, ...]:
+        """Registers behind ``PR`` or ``UPR``, which are among the definitions or uses; else none."""
+        return () if self.shape.group is None else self.shape.group.registers(self.numbers)
+
+    @staticmethod
+    def _registers(spans: Iterable[tuple[Register, ...]]) -> frozenset[Register]:
+        return frozenset(r for found in spans for r in found)
 
     def _span(self, slot: RegisterSlot) -> tuple[Register, ...]:
         return span(slot.file, int(self.numbers[slot.position]), slot.written(self.numbers))

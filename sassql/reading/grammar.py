@@ -8,7 +8,8 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sassql.isa import signatures
-from sassql.model.form import TARGET_HOLE, Guard, RegisterSlot, Shape
+from sassql.isa.registers import group_of
+from sassql.model.form import GUARD_OPERAND, TARGET_HOLE, Guard, RegisterSlot, Shape
 from sassql.reading.shapes import HOLE, grammar_digest
 from sassql.reading.templates import Template, template_of
 from sassql.reading.tools import cache_root
@@ -101,14 +102,15 @@ def _with_roles(
     items = signatures.assign(opcode, modifiers, [t.kind for t in templates])
     slots: list[RegisterSlot] = []
     if guard is not None and guard_position >= 0:
-        slots.append(RegisterSlot(guard.file, guard_position, 1, False, True))
-    known = items is not None
+        slots.append(RegisterSlot(guard.file, guard_position, 1, False, True, GUARD_OPERAND))
+    known, group = items is not None, None
     if items is not None:
         mask = next((t.offsets[0][0] for t, i in zip(templates, items, strict=True) if i.masks(t.kind)), -1)
         for template, item in zip(templates, items, strict=True):
             known &= template.assign(item, words, mask)
-    for template in templates:
-        slots += template.slots(items is not None)
+        group = group_of(opcode, [item.role for item in items], mask)
+    for operand, template in enumerate(templates):
+        slots += template.slots(items is not None, operand)
     target = next((i for i, t in enumerate(templates) if t.shape == TARGET_HOLE), -1)
     return Shape(
         text=text,
@@ -119,6 +121,7 @@ def _with_roles(
         builders=tuple(t.build for t in templates),
         printers=tuple(t.print for t in templates),
         slots=tuple(slots),
+        group=group,
         known=known,
         target_operand=target,
     )

@@ -104,8 +104,11 @@ class Template:
                     part.width = address(words, part.file, part.suffix, self.prefix)
         return self.width is not None and all(part.width is not None for part in self.parts)
 
-    def slots(self, assigned: bool) -> list[RegisterSlot]:
-        """Where the operand keeps registers; plain ones are uses where the tables do not know the opcode."""
+    def slots(self, assigned: bool, operand: int) -> list[RegisterSlot]:
+        """Where the operand, number ``operand``, keeps registers.
+
+        Plain ones are uses where the tables do not know the opcode.
+        """
         found: list[RegisterSlot] = []
         if self.kind in "RUP" and self.position >= 0:
             access = self.access if assigned else Access.USE
@@ -116,12 +119,13 @@ class Template:
                     self.width,
                     access.defines,
                     access.uses,
+                    operand,
                     self.mask_position if self.count else -1,
                     self.count,
                 )
             )
         parts: list[AddressPart] = [p for p in self.parts if p.position >= 0]
-        return found + [RegisterSlot(p.file, p.position, p.width, False, True) for p in parts]
+        return found + [RegisterSlot(p.file, p.position, p.width, False, True, operand) for p in parts]
 
     def print(self, numbers: tuple[str, ...]) -> str:
         """The operand's text with the numbers of one statement, ``.reuse`` left out."""

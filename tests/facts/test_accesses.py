@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sassql.facts.accesses import REGISTERS, access_of, accesses, number_of, register_of
-from sassql.isa.registers import clobbered_by_calls, implied
+from sassql.isa.registers import clobbered_by_calls
 from sassql.model.operands import MemoryOperand, RegisterOperand
 from sassql.model.register import register
 from sassql.reading.shapes import SHAPES
@@ -74,8 +74,14 @@ def test_a_mask_says_which_registers_are_written():
     ],
 )
 def test_predicates_behind_pr(text, operand, defines, names):
-    found = implied(SHAPES.form(text))
-    assert (found.operand, found.defines, [str(r) for r in found.registers]) == (operand, defines, names)
+    form = SHAPES.form(text)
+    group = form.shape.group
+    assert (group.operand, group.defines, [str(r) for r in form.group]) == (operand, defines, names)
+    assert set(form.group) <= (form.defs if defines else form.uses)
+    access = access_of(form)
+    keys, numbers = (access.def_keys, access.defs) if defines else (access.use_keys, access.uses)
+    behind = [register_of(n) for key, n in zip(keys, numbers, strict=True) if key[0] == operand]
+    assert behind == list(form.group)
 
 
 def test_what_never_runs_has_no_accesses():

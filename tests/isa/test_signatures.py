@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-import csv
 import re
 from importlib import resources
-from pathlib import Path
 
 import pytest
 
 from sassql.isa import signatures
-from sassql.isa.flow import FlowKind, flow_of
 from sassql.isa.signatures import SILENT_ROLES, assign, is_opcode, table
 from sassql.isa.widths import ADDRESS_RULES, RULES
 from sassql.model.operands import Access
 from sassql.model.register import Register
 from sassql.reading.shapes import SHAPES
-
-OBSERVED = Path(__file__).parent / "observed.tsv"
 
 
 def registers(text: str) -> frozenset[Register]:
@@ -211,28 +206,3 @@ def test_zero_registers_are_never_among_them(row):
     form = SHAPES.form("IADD3 RZ, PT, PT, RZ, RZ, RZ")
 
     assert (form.defs, form.uses)[row] == frozenset()
-
-
-# ---- what the vendor's tool marked ------------------------------------------------------------------------
-
-
-def observed():
-    if not OBSERVED.exists():
-        return []
-    with OBSERVED.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-@pytest.mark.skipif(not OBSERVED.exists(), reason="tests/isa/observed.tsv has not been made")
-def test_definitions_and_uses_are_those_that_nvdisasm_marks():
-    wrong, judged = [], 0
-    for row in observed():
-        form = SHAPES.form(row["text"], tuple(sorted(registers(row["hidden"]))))
-        if flow_of(form).kind is FlowKind.CALL:  # marked with everything that the ABI lets a callee write
-            continue
-        judged += 1
-        if (form.defs, form.uses) != (registers(row["defs"]), registers(row["uses"])):
-            wrong.append((row["arch"], row["text"], sorted(map(str, form.defs)), sorted(map(str, form.uses))))
-
-    assert wrong == []
-    assert judged > 500
