@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from sassql.cli.inputs import Reading, input_options
 from sassql.cli.output import format_option, write_rows
@@ -96,25 +97,43 @@ def _of_module(module: Module, reading: Reading) -> dict[str, Any]:
         "arch": module.arch,
         "kernels": len(kernels),
         "instructions": len(ids),
-        "distinct_words": module.distinct_words,
-        "new_words": module.new_words,
+        "words": None if module.new_word_ids is None else _distinct(k.word_ids for k in kernels),
+        "new_word_ids": module.new_word_ids,
         "opcodes": opcodes,
     }
 
 
 def _merged(modules: list[dict[str, Any]]) -> dict[str, Any]:
     opcodes: Counter[str] = sum((m["opcodes"] for m in modules), Counter())
-    known = [m for m in modules if m["distinct_words"] is not None]
+    distinct, new = _word_counts([m for m in modules if m["words"] is not None])
     return {
         "file": modules[0]["file"],
         "arch": ",".join(dict.fromkeys(m["arch"] for m in modules)),
         "entries": len(modules),
         "kernels": sum(m["kernels"] for m in modules),
         "instructions": sum(m["instructions"] for m in modules),
-        "distinct_words": sum(m["distinct_words"] for m in known) if known else None,
-        "new_words": sum(m["new_words"] for m in known) if known else None,
+        "distinct_words": distinct,
+        "new_words": new,
         "opcodes": dict(opcodes.most_common()),
     }
+
+
+def _distinct(words: Iterable[npt.NDArray[np.int32] | None]) -> npt.NDArray[np.int32]:
+    found = [w for w in words if w is not None]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
+
+
+def _word_counts(modules: list[dict[str, Any]]) -> tuple[int | None, int | None]:
+    """Distinct words and new ones of a file, each counted once for its architecture; None without words."""
+    if not modules:
+        return None, None
+    distinct = new = 0
+    for arch in {m["arch"] for m in modules}:
+        mine = [m for m in modules if m["arch"] == arch]
+        words = _distinct(m["words"] for m in mine)
+        distinct += len(words)
+        new += len(np.intersect1d(words, _distinct(m["new_word_ids"] for m in mine)))
+    return distinct, new
 
 
 def _people(row: dict[str, Any]) -> dict[str, Any]:

@@ -161,6 +161,8 @@ class Kernel:
     """Targets of indirect branches by the branch's address; a branch not in it is unresolved."""
     is_entry: bool = True
     lines: Lines | None = None
+    word_ids: npt.NDArray[np.int32] | None = None
+    """``form_ids`` before relocated operands got their names; None for a listing."""
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
     _rows: list[int] | None = field(default=None, repr=False)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from sassql.errors import Problem
 from sassql.model.kernel import Kernel, Source
 
@@ -14,8 +17,8 @@ class Module:
     """One cubin, or one listing: kernels of one architecture.
 
     ``layout`` is ``new`` (CUDA 13 ELF), ``old`` (ELF before that) or ``listing``.
-    ``distinct_words`` and ``new_words`` count instruction words that differ (control bits
-    aside) and those among them that no earlier module had; None for a listing.
+    ``distinct_words`` counts instruction words that differ (control bits aside), and
+    ``new_word_ids`` has the numbers of those that no earlier module had; None for a listing.
     """
 
     source: Source
@@ -24,7 +27,12 @@ class Module:
     layout: str
     producer: str = ""
     distinct_words: int | None = None
-    new_words: int | None = None
+    new_word_ids: npt.NDArray[np.int32] | None = None
+
+    @property
+    def new_words(self) -> int | None:
+        """Words that no earlier module had."""
+        return None if self.new_word_ids is None else len(self.new_word_ids)
 
     @property
     def instructions(self) -> int:

@@ -97,8 +97,9 @@ def _module(parsed: _Parsed, jobs: int, fresh: set[int]) -> tuple[Module, list[P
         rows, distinct, new = words.rows_of_words(parsed.low, parsed.high, decoder(cubin.arch, jobs=jobs))
     except SassqlError as error:
         return error.at(file=source.file, entry=source.entry)
-    claimed = fresh.intersection(np.unique(rows).tolist())
-    fresh -= claimed
+    unique = np.unique(rows)
+    added = set(unique[distinct - new :].tolist()) | fresh.intersection(unique.tolist())
+    fresh -= added
     control = control_bits(parsed.high)
     kernels: list[Kernel] = []
     start = 0
@@ -113,7 +114,7 @@ def _module(parsed: _Parsed, jobs: int, fresh: set[int]) -> tuple[Module, list[P
         layout=cubin.layout,
         producer=cubin.producer,
         distinct_words=distinct,
-        new_words=new + len(claimed),
+        new_word_ids=np.array(sorted(added), np.int32),
     )
     return module, _problems(module, words)
 
@@ -130,6 +131,7 @@ def _kernel(
     distances = words.distances(rows)
     targets = np.where(distances == NO_TARGET, -1, addresses + distances)
     symbols: dict[int, str] = {}
+    words_alone = rows
     if section.relocations:
         rows = relocations.apply(section, words, rows, targets, symbols)
     _leave_section(section, words, rows, targets, symbols)
@@ -148,6 +150,7 @@ def _kernel(
         indirect_targets=section.indirect_targets,
         is_entry=any(f.entry for f in section.functions),
         lines=cubin.lines,
+        word_ids=words_alone,
     )
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 
 import pytest
 
@@ -142,6 +143,26 @@ def test_new_words_are_new_once(sassql, compiled, monkeypatch, tmp_path):
 
     assert first["new_words"] == first["distinct_words"] > 500
     assert (again["new_words"], again["distinct_words"]) == (0, first["distinct_words"])
+
+
+def test_a_word_of_two_entries_of_a_file_is_one_word(sassql, compiled, monkeypatch, tmp_path):
+    """An archive with the same cubin twice, and the part of it that --kernel selects."""
+    monkeypatch.setenv("SASSQL_CACHE", str(tmp_path / "cache"))
+    path = compiled("sm_90").path
+    twice = tmp_path / "twice.zip"
+    with zipfile.ZipFile(twice, "w") as archive:
+        archive.write(path, "a.cubin")
+        archive.write(path, "b.cubin")
+    one, both, warp = (
+        records(sassql("inspect", *which, "--summary", "--format", "jsonl"))[0]
+        for which in ([path], [twice], [twice, "--kernel", "warp"])
+    )
+
+    assert both["entries"] == 2
+    assert both["instructions"] == 2 * one["instructions"]
+    assert both["distinct_words"] == one["distinct_words"] == one["new_words"]
+    assert 0 < warp["distinct_words"] < one["distinct_words"]
+    assert (both["new_words"], warp["new_words"]) == (0, 0)
 
 
 def test_a_summary_for_people_names_the_most_frequent_opcodes(sassql, compiled):
