@@ -44,6 +44,8 @@ def load(
     options = Options(architectures=reading.architectures(arch))
     if isinstance(source, bytes | bytearray | memoryview):
         program = reading.collect("<bytes>", reading.read_bytes(source, options=options))
+    elif not str(source):
+        raise UsageError("the path is empty", hint="give a file or a folder; '.' is the current one")
     else:
         program = reading.collect(str(source), ingest.read(Path(source), options))
     if not program.modules:

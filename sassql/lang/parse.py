@@ -67,7 +67,8 @@ def parse_file(path: Path | str) -> PatternFile:
     try:
         text = Path(path).read_text("utf-8")
     except OSError as error:
-        raise PatternError(error.strerror or str(error), place=Place(str(path))) from None
+        hint = "check the path and its permissions"
+        raise PatternError(error.strerror or str(error), place=Place(str(path)), hint=hint) from None
     except UnicodeDecodeError as error:
         message = f"byte {error.start} is not UTF-8: this is no text file"
         raise PatternError(message, place=Place(str(path))) from None

@@ -115,6 +115,25 @@ def _hidden(path: Path) -> bool:
 
 
 def _folder(folder: Path, options: Options) -> Iterator[Found]:
+    """Everything in a folder; libraries of host code are one note, unless there is nothing else."""
+    host_code: list[Problem] = []
+    any_module = False
+    for found in _files_in(folder, options):
+        if isinstance(found, Problem) and found.kind == "nodevicecode":
+            host_code.append(found)
+        else:
+            any_module |= isinstance(found, Module)
+            yield found
+    if host_code and any_module:
+        names = ", ".join(Path(p.place.file).name for p in host_code[:3])
+        names += " …" if len(host_code) > 3 else ""
+        message = f"{len(host_code)} files hold no GPU code: {names}"
+        yield Problem(message, Place(str(folder)), "", "note", EXIT_FOUND)
+    else:
+        yield from host_code
+
+
+def _files_in(folder: Path, options: Options) -> Iterator[Found]:
     files = files_of(folder)
     if not files:
         hint = f"looked for files that end in {' '.join(sorted(SUFFIXES))}"

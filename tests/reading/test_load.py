@@ -174,6 +174,25 @@ def test_a_folder_without_anything_to_read(tmp_path):
         sassql.load(tmp_path)
 
 
+def test_an_empty_path_is_not_the_current_folder():
+    with pytest.raises(UsageError, match="the path is empty"):
+        sassql.load("")
+
+
+def test_libraries_of_host_code_in_a_folder_are_one_note(build, inputs, tmp_path):
+    host = build.elf([build.Part(".text", b"x" * 100)])
+    for name in ("a.so", "b.so"):
+        (tmp_path / name).write_bytes(host)
+    alone, _ = list(load.read(tmp_path)), (tmp_path / "c.cubin").write_bytes(inputs[".cubin"][0])
+    program = sassql.load(tmp_path)
+
+    assert [(p.kind, p.exit_code) for p in alone] == [("nodevicecode", 3)] * 2
+    assert len(program.modules) == 1
+    assert [(str(p), p.exit_code) for p in program.problems] == [
+        (f"{tmp_path}: 2 files hold no GPU code: a.so, b.so", 0)
+    ]
+
+
 def test_one_bad_file_of_a_folder_is_a_problem(inputs, tmp_path):
     (tmp_path / "a.cubin").write_bytes(inputs[".cubin"][0])
     (tmp_path / "b.cubin").write_bytes(inputs[".cubin"][0][:1000])
