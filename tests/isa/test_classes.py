@@ -230,6 +230,12 @@ def test_single_precision_numbers():
         ("sm_80", "LDSM.16.M88.4 R8, [R0]", 16),
         ("sm_80", "LDGSTS.E.BYPASS.128 [R2], [R4.64]", 16),
         ("sm_80", "FADD R0, R1, R2", None),
+        ("sm_100", "LDG.E.ENL2.256 R8, R4, desc[UR4][R2.64]", 32),
+        ("sm_100", "LDG.E.ENL2.256 R8, R4, desc[UR4][R2.64], 0x73", 20),
+        ("sm_100", "STG.E.ENL2.256 desc[UR4][R2.64], R4, R8", 32),
+        ("sm_90", "SUST.D.BA.1D.64.STRONG.SM.TRAP [R4], R8, UR4", 8),
+        ("sm_90", "SUST.P.2D.STRONG.SM.TRAP [R4], R8, UR4", None),
+        ("sm_100", "LDTM.STAT.x4.MAX.F32 R3, R12, tmem[UR4]", 16),
     ],
 )
 def test_bytes_of_an_access(arch, text, count):

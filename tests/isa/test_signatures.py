@@ -106,6 +106,14 @@ def test_modifiers_choose_the_row():
     assert wide[0].access is narrow[0].access is Access.DEF
 
 
+def test_a_number_for_each_half_belongs_to_the_operand_before_it():
+    """`HFMA2 d, a, hi, lo, c`, and `HFMA2 d, a, b, hi, lo`, the way to write a constant."""
+    assert roles("HFMA2", (), "RRIIR") == ["d", "a", "b", "b2", "c"]
+    assert roles("HFMA2", (), "RRRII") == ["d", "a", "b", "c", "c2"]
+    assert roles("HFMA2", (), "RRRR") == ["d", "a", "b", "c"]
+    assert roles("HADD2", (), "RRII") == ["d", "a", "b", "b2"]
+
+
 def test_unknown_opcodes_and_operands_that_do_not_fit():
     assert assign("FROB", (), "RR") is None
     assert assign("FADD", (), "R") is None
@@ -160,6 +168,7 @@ PITFALLS = [
     ("RET.REL.NODEC R8 `(_Z3dblPdii)", "", "R8-R9"),
     ("CALL.ABS.NOINC R8", "", "R8-R9"),
     ("LEPC R20", "R20-R21", ""),
+    ("UREDGR.E.ADD.NA.64.MMIO.SYS [UR4], UR6", "", "UR4-UR7"),
     ("LDG.E.128 R4, [R2.64+0x10]", "R4-R7", "R2-R3"),
     ("LDS.64 R4, [R0+UR4+0x8]", "R4-R5", "R0 UR4"),
     ("STG.E.U8 desc[UR4][R2.64], R9", "", "UR4-UR5 R2-R3 R9"),
