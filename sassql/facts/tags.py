@@ -1,8 +1,15 @@
-"""Fact "tags": instructions that are text but not the program's own work, by instruction number.
+"""Facts "tags" and "loop_tags": what is text, but not the program's own work.
 
-``padding`` is never reached; a ``filler`` is guarded by ``@!PT`` and never executes;
-``slowpath`` is a routine that the compiler adds for the rare cases of division, square root
-and the like. Copies of diverged regions (``div_copy``) are not recognised yet.
+Tags of an instruction, by its number:
+
+``padding``    never reached
+``filler``     never executes (``@!PT``) or does nothing (NOP): keeps two instructions apart
+``slowpath``   a routine that the compiler adds: the rare cases of division, square root and
+               sine, shuffles that old builds call in place of SHFL
+``div_copy``   repeats the main way's work for diverged warps
+
+Tags of a loop: ``spin``, memory that it reads decides how long it waits, and nothing is
+counted; ``padding``, a branch to itself.
 """
 
 from __future__ import annotations
@@ -13,12 +20,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from sassql.facts.blocks import Blocks
+from sassql.facts.bounds import waits
+from sassql.facts.counters import Counters, LoopKind
+from sassql.facts.loops import Loops
+from sassql.isa import classes
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel, provides
 
-FILLER, PADDING, SLOWPATH = "filler", "padding", "slowpath"
+FILLER, PADDING, SLOWPATH, DIV_COPY = "filler", "padding", "slowpath", "div_copy"
+SPIN = "spin"
 
 # the compiler's own routines, such as $__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath
-_ROUTINE = re.compile(r"(?:^|\$)__cuda_sm\d+x?_")
+_ROUTINE = re.compile(r"(?:^|\$)__(?:cuda_sm\d+x?_|internal_\w+_slowpath)")
 
 
 @provides("tags")
@@ -26,19 +39,48 @@ def tags(kernel: Kernel) -> Mapping[int, tuple[str, ...]]:
     """Sorted tags of every instruction that has one."""
     found: dict[int, list[str]] = {}
     forms, ids = kernel.forms, kernel.form_ids
-    never = [
-        row for row in np.unique(ids).tolist() if (guard := forms[row].guard) is not None and guard.never
-    ]
-    for index in np.flatnonzero(np.isin(ids, never)).tolist():
-        found.setdefault(index, []).append(FILLER)
+    rows = np.unique(ids).tolist()
+    never = np.isin(ids, [row for row in rows if _never_runs(forms[row])])
+    idle = np.isin(ids, [row for row in rows if _is_idle(forms[row])])
     blocks: Blocks = kernel.fact("blocks")
-    for block, reachable in enumerate(blocks.reachable):
-        if not reachable:
-            for index in range(blocks.start[block], blocks.end[block]):
-                found.setdefault(index, []).append(PADDING)
+    reachable = np.array(blocks.reachable, bool)[blocks.of]
+    marked = {
+        FILLER: np.flatnonzero(never | idle & reachable),
+        PADDING: np.flatnonzero(~reachable),
+        DIV_COPY: np.flatnonzero(np.isin(blocks.of, list(kernel.fact("div_copies")))),
+    }
+    for name, places in marked.items():
+        for index in places.tolist():
+            found.setdefault(index, []).append(name)
     for function in kernel.functions:
         if not function.entry and _ROUTINE.search(function.name):
             first, last = np.searchsorted(kernel.addresses, [function.start, function.start + function.size])
-            for index in range(first, last):
+            for index in range(int(first), int(last)):
                 found.setdefault(index, []).append(SLOWPATH)
     return {index: tuple(sorted(set(names))) for index, names in sorted(found.items())}
+
+
+def _never_runs(form: Form) -> bool:
+    guard = form.guard
+    return guard is not None and guard.never
+
+
+def _is_idle(form: Form) -> bool:
+    return classes.belongs("idle", form.opcode, form.modifiers, form.operands)
+
+
+@provides("loop_tags")
+def loop_tags(kernel: Kernel) -> tuple[str, ...]:
+    """By loop of "loops", ``spin``, ``padding`` or nothing."""
+    loops: Loops = kernel.fact("loops")
+    blocks: Blocks = kernel.fact("blocks")
+    found = []
+    for number, loop in enumerate(loops.loops):
+        tag = ""
+        if not loop.exits and blocks.end[loop.header] - blocks.start[loop.header] == 1 == len(loop.blocks):
+            tag = PADDING
+        elif waits(kernel, loop):  # only then the counters are worth their price
+            counters: Counters = kernel.fact("counters")
+            tag = SPIN if counters[number].kind is LoopKind.SPIN else ""
+        found.append(tag)
+    return tuple(found)
