@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
 from sassql.cli.inputs import Reading, input_options
+from sassql.cli.listing import Listing
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.records import COLUMNS, instruction_records
-from sassql.engine.pattern import Pattern
+from sassql.cli.view import View, selected, terminal_width, view_options
 from sassql.facts.addresses import Addresses
-from sassql.isa.flow import FlowKind, flow_of
+from sassql.facts.blocks import Blocks
+from sassql.facts.loops import Loops
+from sassql.facts.origins import Origins
 from sassql.model.instruction import Instruction
-from sassql.model.kernel import Kernel, SourceLine
+from sassql.model.kernel import Kernel
 
-_STYLES = {
-    FlowKind.BRANCH: "bold magenta",
-    FlowKind.INDIRECT: "bold magenta",
-    FlowKind.CALL: "bold magenta",
-    FlowKind.RETURN: "bold magenta",
-    FlowKind.EXIT: "bold red",
-}
-_TAGGED = "dim"
+if TYPE_CHECKING:
+    from sassql.engine.pattern import Pattern
 
 
 class _Console(Console):
@@ -45,138 +43,105 @@ class _Console(Console):
     metavar="FILE.sq",
     help="Mark the instructions that a pattern matches; may be given several times.",
 )
-@click.option("--registers", is_flag=True, help="Show which registers each instruction writes and reads.")
-@click.option(
-    "--addresses",
-    is_flag=True,
-    help="Show what each memory access addresses, in threads, blocks and loop counters.",
-)
-@click.option("--lines", is_flag=True, help="Show source lines, where the binary was built with -lineinfo.")
+@view_options
 @input_options
 @format_option
 @click.pass_context
 def show(
     ctx: click.Context,
+    /,
     paths: tuple[Path, ...],
     motifs: tuple[Path, ...],
-    registers: bool,
-    addresses: bool,
-    lines: bool,
     arch: str | None,
     kernel_glob: str | None,
     format: str,
+    width: int | None,
+    **view: Any,  # noqa: ANN401  (the options of `View`)
 ) -> None:
-    """Print kernels with their blocks, branch targets, control bits and matched motifs.
+    """Print kernels with their loops, blocks, guards, values, addresses, control codes and source lines.
 
-    Left of an instruction stand its address and its control bits: stall cycles, Y where the scheduler may
-    switch warps, W and R with the scoreboard that is set when the result is written or the sources are
-    read, and the scoreboards waited for.
+    Left of an instruction stand its address and its control codes: stall cycles, Y where the scheduler
+    may switch warps, W and R with the scoreboard that is set when the result is written or the sources
+    are read, and the scoreboards waited for. Behind it stands what it reads: `R4 <- 0x310` was written by the
+    instruction at 0x310, `R4 <- φ(0x90, 0x160)` by one of the two, depending on the way, `ψ` by a guarded
+    instruction or the one before it; `= tid.x` says what the value is. `k1` counts the rounds of loop 1.
 
     \b
     Examples:
-      sassql show kernel.cubin
+      sassql show kernel.cubin | less -R
       sassql show libfoo.so --arch sm_90 --kernel '*softmax*' --motif patterns/warp/shuffle_ladder.sq
-      sassql show kernel.cu --registers | less -R
+      sassql show kernel.cu --kernel 'gemm*' --loop 1
+      sassql show kernel.cubin --slice 0x310 --format jsonl
 
-    Exit codes: 0 done, 1 nothing to print, 2 bad pattern, 3 something could not be read, 4 a tool is missing.
+    Exit codes: 0 done, 1 nothing to print, 2 bad pattern or address, 3 something could not be read, 4 a tool
+    is missing.
     """
-    patterns = [Pattern.load(path) for path in motifs]
+    patterns = _patterns(motifs)
+    chosen = View(width=width or terminal_width(), **view)
     reading = Reading(paths, arch, kernel_glob)
     kernels = (kernel for module in reading.modules() for kernel in reading.kernels(module))
     if format == "table":
-        console = _Console(highlight=False, soft_wrap=True)
+        write = _writer()
         count = 0
         for kernel in kernels:
             count += len(kernel.form_ids)
-            for line in listing(kernel, patterns, registers=registers, addresses=addresses, lines=lines):
-                console.print(line)
+            for line in Listing(kernel, chosen, _marks(kernel, patterns)).lines():
+                write(line)
     else:
-        records = (
-            _marked(r, marks)
-            for k in kernels
-            for marks in [_marks(k, patterns)]
-            for r in instruction_records(k)
-        )
-        count = write_rows(records, format, columns=(*COLUMNS, "motifs") if format == "csv" else None)
+        records = (record for kernel in kernels for record in _records(kernel, chosen, patterns))
+        count = write_rows(records, format, columns=(*COLUMNS, *_MORE) if format == "csv" else None)
     ctx.exit(reading.finish(found=count > 0))
 
 
-def listing(
-    kernel: Kernel, patterns: list[Pattern], *, registers: bool, addresses: bool, lines: bool
-) -> Iterator[Text]:
-    """The lines of one kernel's annotated listing."""
-    yield from _heading(kernel)
+_ASCII = str.maketrans({"│": "|", "╭": "/", "╰": "\\", "φ": "phi", "ψ": "psi"})
+
+
+def _writer() -> Callable[[Text], object]:
+    """Prints lines: with colours on a terminal; as plain text, which is faster, anywhere else."""
+    console = _Console(highlight=False, soft_wrap=True)
+    encoding = sys.stdout.encoding or "ascii"
+    if console.is_terminal and encoding.lower().startswith("utf"):
+        return console.print
+
+    def plain(line: Text) -> None:
+        text = line.plain if encoding.lower().startswith("utf") else line.plain.translate(_ASCII)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+    return plain
+
+
+_MORE = ("motifs", "loops", "sources", "addresses", "line")
+
+
+def _records(kernel: Kernel, view: View, patterns: list[Pattern]) -> Iterator[dict[str, Any]]:
+    """Instructions as `inspect` prints them, with what the listing says about each."""
     marks = _marks(kernel, patterns)
-    graph = kernel.cfg
-    tags = kernel.fact("tags")
-    known: Addresses | None = kernel.fact("addresses") if addresses else None
-    before: SourceLine | None = None
-    for ins in kernel.instructions:
-        if ins.address in graph:
-            yield from _block(kernel, ins.address)
-        if lines and (origin := ins.source_line) != before:
-            before = origin
-            yield Text(f"  {origin}" if origin else "  (no source line)", style="italic dim")
-        line = Text()
-        line.append(f"  {ins.address:#06x}  ", style="cyan")
-        line.append(f"{_control(ins):<24}", style="dim")
-        names = tags.get(ins.index, ())
-        line.append(f"{ins.text:<52}", style=_TAGGED if names else _STYLES.get(flow_of(ins.form).kind, ""))
-        if registers:
-            line.append(f"  {_names(ins.defs)} <- {_names(ins.uses)}", style="blue")
-        if known is not None and (found := known.of(ins.index)) is not None:
-            line.append(f"  {found}", style="cyan")
-        for name in names:
-            line.append(f"  {name}", style="yellow")
-        for mark in marks.get(ins.address, ()):
-            line.append(f"  {mark}", style="bold green")
-        line.rstrip()
-        yield line
-    yield Text()
+    shown = selected(kernel, view)
+    blocks: Blocks = kernel.fact("blocks")
+    loops: Loops = kernel.fact("loops")
+    origins: Origins | None = kernel.fact("origins") if view.values else None
+    addresses: Addresses | None = kernel.fact("addresses") if view.addresses else None
+    for index, record in enumerate(instruction_records(kernel)):
+        if index not in shown:
+            continue
+        record["motifs"] = marks.get(int(record["address"], 16), [])
+        record["loops"] = list(reversed(loops.enclosing(int(blocks.of[index]))))
+        if origins is not None:
+            record["sources"] = [origin.as_record() for origin in origins.of(index)]
+        if addresses is not None:
+            record["addresses"] = [str(found) for found in addresses.by_instruction.get(index, ())]
+        if view.lines:
+            line = Instruction(kernel, index).source_line
+            record["line"] = None if line is None else str(line)
+        yield record
 
 
-def _heading(kernel: Kernel) -> Iterator[Text]:
-    line = Text(kernel.demangled, style="bold")
-    line.append(f"   {kernel.arch}, {len(kernel.form_ids)} instructions", style="default")
-    yield line
-    found = kernel.resources
-    facts = {
-        "registers": found.registers,
-        "shared bytes": found.shared,
-        "local bytes": found.local,
-        "barriers": found.barriers,
-        "parameters": len(found.parameters) or None,
-    }
-    known = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    yield Text(f"{kernel.source}{'   ' + known if known else ''}", style="dim")
+def _patterns(paths: tuple[Path, ...]) -> list[Pattern]:
+    if not paths:
+        return []
+    from sassql.engine.pattern import Pattern  # noqa: PLC0415  (a listing without motifs needs no engine)
 
-
-def _block(kernel: Kernel, address: int) -> Iterator[Text]:
-    graph = kernel.cfg
-    name = next((f.name for f in kernel.functions if f.start == address), "")
-    if name and name != kernel.name:
-        yield Text(f"{name}:", style="bold")
-    from_ = ", ".join(f"{p:#x}" for p in sorted(graph.predecessors(address)))
-    to = ", ".join(f"{s:#x}" for s in sorted(graph.successors(address)))
-    yield Text(
-        f"block {address:#x}" + (f"  from {from_}" if from_ else "") + (f"  to {to}" if to else ""),
-        style="green",
-    )
-
-
-def _control(ins: Instruction) -> str:
-    control = ins.control
-    if control is None:
-        return ""
-    waits = "".join(str(i) for i in range(6) if control.wait_mask >> i & 1)
-    parts = [f"{control.stall:2}", "Y" if control.may_yield else "-"]
-    parts.append("-" if control.write_barrier is None else f"W{control.write_barrier}")
-    parts.append("-" if control.read_barrier is None else f"R{control.read_barrier}")
-    return " ".join([*parts, f"wait {waits}" if waits else ""])
-
-
-def _names(registers: frozenset[Any]) -> str:
-    return " ".join(map(str, sorted(registers))) or "-"
+    return [Pattern.load(path) for path in paths]
 
 
 def _marks(kernel: Kernel, patterns: list[Pattern]) -> dict[int, list[str]]:
@@ -189,7 +154,3 @@ def _marks(kernel: Kernel, patterns: list[Pattern]) -> dict[int, list[str]]:
                 for ins in instructions:
                     found.setdefault(ins.address, []).append(f"{row.motif}#{number}.{label}")
     return found
-
-
-def _marked(record: dict[str, Any], marks: dict[int, list[str]]) -> dict[str, Any]:
-    return {**record, "motifs": marks.get(int(record["address"], 16), [])}

@@ -28,7 +28,7 @@ def dataflow(kernel: Kernel) -> nx.MultiDiGraph[int]:
     """
     ssa: SSA = kernel.fact("ssa")
     addresses = kernel.addresses.tolist()
-    sources = _Sources(ssa)
+    sources = Sources(ssa)
     import networkx as nx  # noqa: PLC0415  (a fifth of a second that most calls do not need)
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
@@ -46,16 +46,20 @@ def dataflow(kernel: Kernel) -> nx.MultiDiGraph[int]:
     return graph
 
 
-class _Sources:
-    """The definitions behind a value; values that merge each other in a loop share one set."""
+class Sources:
+    """The definitions behind a value; values that merge each other in a loop share one set.
 
-    def __init__(self, ssa: SSA) -> None:
+    ``ends`` are the kinds of values that the way back stops at.
+    """
+
+    def __init__(self, ssa: SSA, ends: tuple[ValueKind, ...] = _ENDS) -> None:
         self._ssa = ssa
+        self._ends = ends
         self._known: dict[int, tuple[int, ...]] = {}
 
     def of(self, value: int) -> tuple[int, ...]:
-        """Values of kind DEF and CALL that ``value`` may be, in order."""
-        if self._ssa.kind[value] in _ENDS:
+        """Values of the kinds ``ends`` that ``value`` may be, in order."""
+        if self._ssa.kind[value] in self._ends:
             return (value,)
         if value not in self._known:
             self._solve(value)
@@ -76,7 +80,7 @@ class _Sources:
             while place < len(inputs):
                 source = inputs[place]
                 place += 1
-                if self._ssa.kind[source] in _ENDS or source in self._known:
+                if self._ssa.kind[source] in self._ends or source in self._known:
                     continue
                 if source not in order:
                     pending += [(value, place), (source, 0)]
@@ -100,7 +104,7 @@ class _Sources:
             for member in component
             for source in self._ssa.inputs[member]
             if source not in inside
-            for end in ((source,) if self._ssa.kind[source] in _ENDS else self._known[source])
+            for end in ((source,) if self._ssa.kind[source] in self._ends else self._known[source])
         }
         for member in component:
             self._known[member] = tuple(sorted(found))
