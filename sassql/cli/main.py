@@ -15,6 +15,7 @@ COMMANDS = {
     "query": "Rows of motifs over files, folders or a corpus.",
     "inspect": "Every instruction as data, or a summary per file.",
     "show": "Annotated listing for people.",
+    "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "test": "Run the tests inside pattern files.",
     "corpus": "Build collections of kernels and see what is built.",
     "doctor": "Which CUDA tools were found and what they can do.",

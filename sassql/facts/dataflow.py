@@ -20,6 +20,7 @@ _ENDS = (ValueKind.DEF, ValueKind.CALL)
 def dataflow(kernel: Kernel) -> nx.MultiDiGraph[int]:
     """One node per instruction, named by its address; one edge per definition that may reach a read.
 
+    Node attributes: ``opcode``; ``text``, the statement.
     Edge attributes: ``register``, the name of the register that is read; ``operand``, the
     index of the operand that reads it, -1 for the guard or a hidden register; ``guarded``,
     true where the definition may not have happened: it has a guard, or is a call that may
@@ -32,7 +33,9 @@ def dataflow(kernel: Kernel) -> nx.MultiDiGraph[int]:
     import networkx as nx  # noqa: PLC0415  (a fifth of a second that most calls do not need)
 
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
-    graph.add_nodes_from(addresses)
+    graph.add_nodes_from(
+        (ins.address, {"opcode": ins.opcode, "text": ins.text}) for ins in kernel.instructions
+    )
     for index, values in enumerate(ssa.read):
         keys = ssa.accesses[index].use_keys
         for (operand, _), value in zip(keys, values, strict=True):

@@ -233,6 +233,7 @@ class Kernel:
     def dataflow(self) -> nx.MultiDiGraph[int]:
         """Definitions to uses; nodes are instruction addresses.
 
+        Node attributes: ``opcode`` and ``text``.
         Edge attributes: ``register`` (its name), ``operand`` (index of the reading operand,
         -1 for the guard or a hidden register), ``guarded`` (the definition may not have
         happened).
