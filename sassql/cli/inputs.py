@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -21,6 +23,7 @@ from rich.progress import (
 
 from sassql.corpus import ingest
 from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, EXIT_USAGE, Problem, SassqlError
+from sassql.isa import signatures
 from sassql.model.kernel import Kernel
 from sassql.model.program import Module
 from sassql.reading.load import Options, architectures
@@ -57,6 +60,8 @@ class Reading:
     modules_read: int = 0
     kernels_read: int = 0
     kernels_wanted: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Instructions by opcode, of opcodes that the tables do not know."""
 
     def modules(self) -> Iterator[Module]:
         """Every module of every path, with a progress bar on stderr where it is a terminal."""
@@ -71,6 +76,7 @@ class Reading:
                             self.problems.append(found)
                             continue
                         self.modules_read += 1
+                        self.unknown += unknown_opcodes(found)
                         bar.update(task, advance=len(found.kernels))
                         yield found
                 except SassqlError as error:
@@ -93,6 +99,11 @@ class Reading:
             click.echo(click.style(f"{word}: ", **style) + str(problem), err=True)  # type: ignore[arg-type]
         if len(self.problems) > SHOWN_PROBLEMS:
             click.echo(f"… and {len(self.problems) - SHOWN_PROBLEMS} more", err=True)
+        if self.unknown:
+            named = ", ".join(f"{opcode} ({count})" for opcode, count in self.unknown.most_common())
+            click.echo(
+                f"note: opcodes that are not in the tables, what rests on them is unknown: {named}", err=True
+            )
         if self.kernel_glob is not None and self.kernels_read and not self.kernels_wanted:
             click.echo(f"note: no kernel of {self.kernels_read} is named {self.kernel_glob!r}", err=True)
         for code in _PRECEDENCE:
@@ -103,6 +114,15 @@ class Reading:
         elif not self.kernels_read and not serious:
             click.echo("note: what was read holds no kernel", err=True)
         return EXIT_FOUND if found and self.modules_read else EXIT_NOTHING
+
+
+def unknown_opcodes(module: Module) -> Counter[str]:
+    """How often each opcode that the tables do not know stands in a module."""
+    if not module.kernels:
+        return Counter()
+    rows = np.concatenate([kernel.form_ids for kernel in module.kernels])
+    counts = module.kernels[0].forms.count_opcodes(rows)  # kernels of a module share their forms
+    return Counter({o: n for o, n in counts.items() if o and not signatures.is_opcode(o)})
 
 
 def matches(kernel: Kernel, glob: str) -> bool:

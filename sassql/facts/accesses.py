@@ -47,6 +47,24 @@ def mask_of(numbers: tuple[int, ...]) -> int:
     return mask
 
 
+EVERYTHING = (1 << len(REGISTERS)) - 1
+"""A bit for each register of all files."""
+PREDICATES = sum(((1 << _FILES[file][1]) - 1) << _FILES[file][0] for file in ("P", "UP"))
+"""A bit for each predicate of both files."""
+
+
+def mask_from(file: str, index: int | None) -> int:
+    """A bit for each register that an operand of unknown width may span: ``index`` and those above it.
+
+    A predicate spans itself. Nothing for RZ, PT and barrier registers.
+    """
+    if file not in _FILES or index is None:
+        return 0
+    start, count = _FILES[file]
+    width = 1 if file in ("P", "UP") else count - index
+    return ((1 << width) - 1) << start + index
+
+
 CLOBBERED_BY_CALLS = mask_of(tuple(number_of(r) for r in clobbered_by_calls()))
 
 

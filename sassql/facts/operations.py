@@ -122,6 +122,8 @@ class Meanings:
                 return Meaning("entry", detail=str(ssa.register[value]), results=(value,))
             case ValueKind.CALL:
                 index = ssa.instruction[value]
+                if not self.kernel.forms[int(self.kernel.form_ids[index])].shape.known:
+                    return None
                 name = self._callee(index)
                 return Meaning("call", (), 0, "", "", name, frozenset(), UNKNOWN, (value,), index, (index,))
 

@@ -149,8 +149,10 @@ class Slices:
             case ValueKind.ENTRY:
                 work.ends.add(End(ENTRY, -1, str(ssa.register[value])))
             case ValueKind.CALL:
-                name = self._routine(index)
-                if name:
+                name, form = self._routine(index), self._form(index)
+                if not form.shape.known:
+                    work.ends.add(End(UNKNOWN, index, f"{form.opcode} is not in the tables"))
+                elif name:
                     work.instructions.add(index)
                     work.ends.add(End(ROUTINE, index, name))
                 else:

@@ -28,7 +28,8 @@ class ValueKind(Enum):
     PSI = "psi"
     """What a register holds after a guarded definition: the new value or the old one."""
     CALL = "call"
-    """What a register holds after a call that may write it (a slot: after a store that may): unknown."""
+    """What a register holds after a call that may write it (a slot: after a store that may), or after an
+    instruction that the tables do not know: unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +37,7 @@ class SSA:
     """Values by number; a value is one 32-bit register (or predicate) from one definition on.
 
     Lists have one element per value. ``instruction`` is the number of the defining
-    instruction (the call of a CALL), else -1; ``operand`` and ``unit`` are its operand and
+    instruction (of a CALL, what may have written it), else -1; ``operand`` and ``unit`` are its operand and
     which register of it, 0 for the lowest, else -1 and 0. ``inputs`` are values: of a PHI one
     per predecessor of its block, in the order of ``Blocks.predecessors``, and at the start
     of a function one more, last, for what was there before; of a PSI the new and the old

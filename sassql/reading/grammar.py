@@ -109,6 +109,9 @@ def _with_roles(
         for template, item in zip(templates, items, strict=True):
             known &= template.assign(item, words, mask)
         group = group_of(opcode, [item.role for item in items], mask)
+    else:
+        for template in templates:
+            template.leave_unknown()
     for operand, template in enumerate(templates):
         slots += template.slots(items is not None, operand)
     target = next((i for i, t in enumerate(templates) if t.shape == TARGET_HOLE), -1)

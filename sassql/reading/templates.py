@@ -104,6 +104,13 @@ class Template:
                     part.width = address(words, part.file, part.suffix, self.prefix)
         return self.width is not None and all(part.width is not None for part in self.parts)
 
+    def leave_unknown(self) -> None:
+        """The tables do not know the instruction: nobody knows how many registers an operand spans."""
+        if self.kind in "RU":
+            self.width = None
+        for part in self.parts:
+            part.width = None
+
     def slots(self, assigned: bool, operand: int) -> list[RegisterSlot]:
         """Where the operand, number ``operand``, keeps registers.
 
