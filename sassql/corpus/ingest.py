@@ -11,7 +11,7 @@ from sassql.corpus.manifest import MANIFEST
 from sassql.errors import Place, UsageError
 from sassql.model.kernel import Source
 from sassql.reading import load
-from sassql.reading.load import EVERYTHING, Found, Options
+from sassql.reading.load import EVERYTHING, Found, Options, RawCubin
 
 
 def is_corpus(path: Path) -> bool:
@@ -19,6 +19,13 @@ def is_corpus(path: Path) -> bool:
     if not path.is_dir():
         return False
     return (path / MANIFEST).is_file() or {p.suffix for p in load.files_of(path)} == {".cu"}
+
+
+def take(
+    path: Path, options: Options = EVERYTHING, *, progress: Progress | None = None
+) -> Iterator[RawCubin | Found]:
+    """The same with cubins as they are, for another process to read."""
+    return read(path, replace(options, reader="none"), progress=progress)
 
 
 def read(path: Path, options: Options = EVERYTHING, *, progress: Progress | None = None) -> Iterator[Found]:

@@ -211,6 +211,10 @@ class Kernel:
             self._facts[name] = FACTS[name](self)
         return self._facts[name]
 
+    def forget(self) -> None:
+        """Drop every fact that was computed, so that a long pass over a library stays small."""
+        self._facts.clear()
+
     @property
     def cfg(self) -> nx.DiGraph[int]:
         """Control flow between basic blocks; nodes are start addresses.

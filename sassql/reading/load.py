@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -30,15 +30,24 @@ Found = Module | Problem
 
 
 @dataclass(frozen=True, slots=True)
+class RawCubin:
+    """A cubin that is taken out of its container and not read yet."""
+
+    data: bytes
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """How to read: ``architectures`` selects entries and is what sources are compiled for.
 
-    ``reader`` is ``words``, or ``text`` for whole listings of nvdisasm in place of the word table.
+    ``reader`` is ``words``, or ``text`` for whole listings of nvdisasm in place of the word table;
+    ``none`` is for `take`.
     """
 
     architectures: tuple[str, ...] = ()
     jobs: int = 2
-    reader: Literal["words", "text"] = "words"
+    reader: Literal["words", "text", "none"] = "words"
 
     def wants(self, arch: str) -> bool:
         return not self.architectures or arch in self.architectures
@@ -82,6 +91,17 @@ def read(path: Path, options: Options = EVERYTHING) -> Iterator[Found]:
         yield Problem.of(error.at(file=str(path)))
     except OSError as error:
         yield Problem(error.strerror or str(error), Place(str(path)), "check the path and its permissions")
+
+
+def take(path: Path, options: Options = EVERYTHING) -> Iterator[RawCubin | Found]:
+    """The cubins of a file or a folder as they are, for another process to read; listings are read.
+
+    Architectures of cubins that stand alone are not looked at: whoever reads them does that.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    return read(path, replace(options, reader="none"))
 
 
 def read_bytes(
@@ -216,6 +236,9 @@ def _is_ptx(head: bytes) -> bool:
 def read_cubins(batch: Sequence[tuple[bytes, Source]], options: Options) -> Iterator[Found]:
     """Modules of cubins held in memory, each a `Problem` in its place where it cannot be read."""
     if not batch:
+        return
+    if options.reader == "none":
+        yield from (RawCubin(data, source) for data, source in batch)  # type: ignore[misc]
         return
     found = read_modules(batch, jobs=options.jobs) if options.reader == "words" else map(_by_text, batch)
     for result in found:

@@ -164,11 +164,15 @@ class Store:
     def __init__(self, arch: str) -> None:
         version = tools.find("nvdisasm").version
         self.path = tools.cache_root() / "words" / f"{FORMAT}-{version}-{grammar_digest()}" / arch
+        self._known: set[str] = set()
 
     def load(self) -> list[Segment]:
-        """Every intact segment, oldest first; damaged ones are removed."""
+        """Every intact segment that was not given before, oldest first; damaged ones are removed."""
         found = []
         for path in self._folders():
+            if path.name in self._known:
+                continue
+            self._known.add(path.name)
             segment = _read(path)
             if segment is None:
                 shutil.rmtree(path, ignore_errors=True)
@@ -206,7 +210,9 @@ class Store:
                 "problems": list(segment.problems.items()),
             }
             (draft / "meta.json").write_text(json.dumps(meta), "utf-8")
-            draft.rename(self.path / f"{_next_number(self._folders()):06d}-{token}")
+            name = f"{_next_number(self._folders()):06d}-{token}"
+            self._known.add(name)  # who writes it has it
+            draft.rename(self.path / name)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
             raise

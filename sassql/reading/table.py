@@ -177,7 +177,7 @@ class WordTable:
 
         ``decode`` gets each unknown word once, with scheduling bits that it really had.
         """
-        self._open()
+        self._load()
         key_high = high & ~_SCHEDULING
         keys = _hash(low, key_high)
         unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -188,6 +188,9 @@ class WordTable:
             unique = keys[first]
         rows = self._find(unique, low[first], key_high[first])
         unknown = np.flatnonzero(rows < 0)
+        if len(unknown) and self._load(again=True):  # another process may have decoded them meanwhile
+            rows[unknown] = self._find(unique[unknown], low[first[unknown]], key_high[first[unknown]])
+            unknown = np.flatnonzero(rows < 0)
         if len(unknown):
             chosen = first[unknown]
             decoded = decode(low[chosen], high[chosen])
@@ -198,11 +201,15 @@ class WordTable:
                 rows[unknown[place]] = self._row_of_untried(decoded.texts[place], why)
         return rows[inverse.reshape(-1)].astype(np.int32), len(first), len(unknown)
 
-    def _open(self) -> None:
-        if not self._opened and self._store is not None:
-            self._opened = True
-            for segment in self._store.load():
-                self._append(segment)
+    def _load(self, *, again: bool = False) -> bool:
+        """Take the segments on disk, those since the last time with ``again``; whether there were any."""
+        if self._store is None or (self._opened and not again):
+            return False
+        self._opened = True
+        found = self._store.load()
+        for segment in found:
+            self._append(segment)
+        return bool(found)
 
     def _append(self, segment: Segment) -> None:
         self._bases.append(self._bases[-1] + len(self._segments[-1]) if self._segments else 0)

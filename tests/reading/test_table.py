@@ -191,6 +191,18 @@ def test_another_process_finds_the_words_on_disk(monkeypatch, tmp_path):
     assert known.shape == (3,)
 
 
+def test_words_that_another_process_decodes_meanwhile_are_not_decoded_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("SASSQL_CACHE", str(tmp_path))
+    one, other = WordTable("sm_90", Store("sm_90")), WordTable("sm_90", Store("sm_90"))
+    one.rows_of_words(*words((5, 0)), Recorder())
+    other.rows_of_words(*words((5, 0), (6, 0)), Recorder())
+    decode = Recorder()
+    rows, distinct, new = one.rows_of_words(*words((6, 0), (5, 0), (7, 0)), decode)
+
+    assert (distinct, new, decode.asked) == (3, 1, [(7, 0)])
+    assert texts(one, rows) == [f"IADD3 R0, R1, {n:#x}, RZ" for n in (6, 5, 7)]
+
+
 def test_many_segments_become_few_and_lose_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("SASSQL_CACHE", str(tmp_path))
     count = 2 * MANY + 1
