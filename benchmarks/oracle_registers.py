@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import known_different
 from life_ranges import Marks, Registers, cubins, oracle
 from observations import Observations, shape_key
 
+from sassql.errors import SassqlError
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
 from sassql.reading.cubin import read_module
@@ -145,6 +147,32 @@ def write_results(arguments: argparse.Namespace, scores: Mapping[str, Score], ob
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
+def compare(
+    found: Iterable[tuple[str, bytes]], observed: Observations, arch: str | None = None
+) -> tuple[dict[str, Score], Counter[str]]:
+    """Scores by architecture of all cubins, each a name and its bytes, and instructions that were not judged.
+
+    A cubin of an architecture that sassql does not read is said on stderr and left out.
+    """
+    scores: dict[str, Score] = defaultdict(lambda: Score(observed))
+    unjudged: Counter[str] = Counter()
+    for name, data in found:
+        try:
+            module = read_module(data, Source(name))[0]
+        except SassqlError as error:
+            print(f"  {name}: {error}", file=sys.stderr)
+            continue
+        if arch not in (None, module.arch):
+            continue
+        marks = oracle(data) or {}
+        for kernel in module.kernels:
+            if kernel.name in marks:
+                scores[module.arch].judge(kernel, marks[kernel.name])
+            else:
+                unjudged[module.arch] += len(kernel.instructions)
+    return scores, unjudged
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -153,19 +181,8 @@ def main() -> int:
     add_report_options(parser)
     arguments = parser.parse_args()
     observed = Observations()
-    scores: dict[str, Score] = defaultdict(lambda: Score(observed))
-    unjudged: Counter[str] = Counter()
-    for path in arguments.paths:
-        for name, data in cubins(path):
-            module = read_module(data, Source(name))[0]
-            if arguments.arch and module.arch != arguments.arch:
-                continue
-            found = oracle(data) or {}
-            for kernel in module.kernels:
-                if kernel.name in found:
-                    scores[module.arch].judge(kernel, found[kernel.name])
-                else:
-                    unjudged[module.arch] += len(kernel.instructions)
+    found = (cubin for path in arguments.paths for cubin in cubins(path))
+    scores, unjudged = compare(found, observed, arguments.arch)
     report(scores, unjudged, arguments.show)
     write_results(arguments, scores, observed)
     return 0
