@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from sassql.facts.addresses import Address, AddressKind
 from sassql.facts.choices import expand
 from sassql.facts.functions import most
-from sassql.facts.polynomials import WORD, Atom, AtomKind, Polynomial, mentioned, signed
+from sassql.facts.polynomials import MASK, WORD, Atom, AtomKind, Monomial, Polynomial, mentioned, signed
 from sassql.isa.spaces import Space
 
 _ANY = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
@@ -87,20 +88,7 @@ def same(a: Address, b: Address) -> Verdict:
 
 def meets(a: Address, b: Address) -> Verdict:
     """Whether two accesses of one thread, in one iteration, have a byte in common."""
-    if (verdict := _apart(a, b)) is not None:
-        return verdict
-    difference = _difference(a, b)
-    if not difference.terms:
-        return _yes("equal polynomials")
-    if a.width is None or b.width is None:
-        return _unknown("a width is not known")
-    window = range(-a.width + 1, b.width)
-    if difference.value is not None:
-        apart = signed(difference.value)
-        return _yes(f"{apart} bytes apart") if apart in window else _no(f"{apart} bytes apart")
-    if not _reaches(difference.constant, _grain(difference), window):
-        return _no(f"different modulo {_grain(difference)}")
-    return _unknown(_why(a, b))
+    return Compared(a, b).meets(a.offset - b.offset, a.width, b.width)
 
 
 def overlaps(a: Address, b: Address) -> Verdict:
@@ -111,34 +99,76 @@ def overlaps(a: Address, b: Address) -> Verdict:
     said where numbers within the hardware's limits make the two meet: whether a launch is
     that large is not asked.
     """
-    if (verdict := _apart(a, b)) is not None:
-        return verdict
-    if a.width is None or b.width is None:
-        return _unknown("a width is not known")
-    window = range(-a.width + 1, b.width)
-    if not _difference(a, b).terms:
-        return _yes("equal polynomials")
-    moving = [_moving(side) for side in (a, b)]
-    fixed = (a.polynomial - moving[0]) - (b.polynomial - moving[1]) + Polynomial.number(a.offset - b.offset)
-    if fixed.value is None:
-        return _unknown(_why(a, b))
-    apart = signed(fixed.value)
-    terms = [term for side in moving for term in side.terms]
-    if not terms:
-        return _yes("the same for all threads") if apart in window else _no(f"{apart} bytes apart")
-    grain = math.gcd(WORD, *(coefficient for _, coefficient in terms))
-    if not _reaches(apart, grain, window):
-        return _no(f"different modulo {grain}")
-    if not all(
-        _is_free(atom, a.space) for monomial, _ in terms for atom in monomial if _varies(atom, a.space)
-    ):
-        return _unknown(_why(a, b))
-    if apart in window:
-        return _yes("the first threads and iterations meet")
-    for monomial, coefficient in terms:
-        if len(monomial) == 1 and _can_bridge(apart, signed(coefficient), _limit(monomial[0]), window):
-            return _yes(f"{monomial[0]} of two threads or iterations bridges {apart} bytes")
-    return _unknown("a sum of several thread numbers or counters may bridge it")
+    return Compared(a, b).overlaps(a.offset - b.offset, a.width, b.width)
+
+
+class Compared:
+    """What can be said of two polynomials once; offsets and widths are asked for again and again.
+
+    ``apart`` is the offset of the first in bytes, less that of the second; widths are in bytes.
+    """
+
+    def __init__(self, a: Address, b: Address) -> None:
+        self._a, self._b = a, b
+        self._verdict = _apart(a, b)
+        difference = a.polynomial - b.polynomial
+        self._difference = expand(difference) if difference.terms else difference
+        self._is_number = self._difference.value is not None
+        self._grain = _grain(self._difference)
+
+    def meets(self, apart: int, one: int | None, two: int | None) -> Verdict:
+        """As the function of that name."""
+        if self._verdict is not None:
+            return self._verdict
+        constant = self._difference.constant + apart & MASK
+        if self._is_number and not constant:
+            return _yes("equal polynomials")
+        if one is None or two is None:
+            return _unknown("a width is not known")
+        window = range(-one + 1, two)
+        if self._is_number:
+            found = f"{signed(constant)} bytes apart"
+            return _yes(found) if signed(constant) in window else _no(found)
+        if not _reaches(constant, self._grain, window):
+            return _no(f"different modulo {self._grain}")
+        return _unknown(_why(self._a, self._b))
+
+    def overlaps(self, apart: int, one: int | None, two: int | None) -> Verdict:
+        """As the function of that name."""
+        if self._verdict is not None:
+            return self._verdict
+        if one is None or two is None:
+            return _unknown("a width is not known")
+        if self._is_number and not (self._difference.constant + apart) & MASK:
+            return _yes("equal polynomials")
+        window = range(-one + 1, two)
+        fixed, terms, grain, free = self._parts
+        if fixed.value is None:
+            return _unknown(_why(self._a, self._b))
+        by = signed(fixed.value + apart & MASK)
+        if not terms:
+            return _yes("the same for all threads") if by in window else _no(f"{by} bytes apart")
+        if not _reaches(by, grain, window):
+            return _no(f"different modulo {grain}")
+        if not free:
+            return _unknown(_why(self._a, self._b))
+        if by in window:
+            return _yes("the first threads and iterations meet")
+        for monomial, coefficient in terms:
+            if len(monomial) == 1 and _can_bridge(by, signed(coefficient), _limit(monomial[0]), window):
+                return _yes(f"{monomial[0]} of two threads or iterations bridges {by} bytes")
+        return _unknown("a sum of several thread numbers or counters may bridge it")
+
+    @cached_property
+    def _parts(self) -> tuple[Polynomial, list[tuple[Monomial, int]], int, bool]:
+        """What all threads have in common, what they have not, its grain, and whether it begins at 0."""
+        a, b = self._a, self._b
+        moving = [_moving(side) for side in (a, b)]
+        fixed = (a.polynomial - moving[0]) - (b.polynomial - moving[1])
+        terms = [term for side in moving for term in side.terms]
+        grain = math.gcd(WORD, *(coefficient for _, coefficient in terms))
+        atoms = {atom for monomial, _ in terms for atom in monomial if _varies(atom, a.space)}
+        return fixed, terms, grain, all(_is_free(atom, a.space) for atom in atoms)
 
 
 def _apart(a: Address, b: Address) -> Verdict | None:

@@ -12,13 +12,14 @@ of a ``must`` through the other, but makes no edge of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sassql.facts.accesses import Accesses
 from sassql.facts.addresses import Address, Addresses, Base
 from sassql.facts.blocks import Blocks
-from sassql.facts.control import Control
+from sassql.facts.control import Condition, Control
 from sassql.facts.counters import Counters
 from sassql.facts.loops import Loops
 from sassql.facts.orders import Orders
@@ -26,7 +27,6 @@ from sassql.facts.places import (
     Places,
     Relation,
     same_buffer,
-    same_elements,
     spaces_meet,
     variant_loops,
 )
@@ -44,11 +44,11 @@ MOST_STEPS = 200_000
 _NOTHING = "on some way nothing was stored before"
 _WRITES = ("store", "atomic", "both")
 _READS = ("load", "atomic")
+_ORDERING = frozenset({"barrier", "mbarrier", "fence"})
 _SHARED_BY_THREADS = (Space.GLOBAL, Space.SHARED, Space.GENERIC)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEdge:
+class MemoryEdge(NamedTuple):
     """From a store to a load, by instruction number.
 
     ``same_thread`` is True where the thread reads what it wrote itself, False where another
@@ -143,6 +143,15 @@ class _Builder:
         accesses: Accesses = kernel.fact("accesses")
         for index in accesses.incomplete:  # whatever these do
             self.calls.setdefault(int(self.blocks.of[index]), []).append(index)
+        self.covering: dict[int, list[Address]] = {}
+        for store in self.stores:
+            if store.access != "both" and store.width is not None:
+                self.covering.setdefault(self.places.group(store), []).append(store)
+        self.of: list[int] = self.blocks.of.tolist()
+        self.end: list[int] = self.blocks.end.tolist()
+        self.entries = frozenset(self.blocks.entries)
+        self.crossed = _crossed(self.blocks, self.loops)
+        self.conditions: dict[tuple[int, int], Condition | None] = {}
         self.left = MOST_STEPS
         self.incomplete: list[str] = []
         self.edges: list[MemoryEdge] = []
@@ -169,6 +178,8 @@ class _Builder:
 
     def _own(self, load: Address) -> bool:
         """Edges from the same thread's stores to the same address; True where one is certain."""
+        if not any(self.places.relation(store, load) is Relation.SAME for store in self._covering(load)):
+            return False  # no way can end at such a store
         walk = self._walk(load)
         own = list({store.instruction: store for store in walk.own}.values())
         reason = walk.open
@@ -180,6 +191,9 @@ class _Builder:
             self._edge(store, load, MAY if reason else MUST, True, reason)
         return bool(own) and not reason
 
+    def _covering(self, load: Address) -> Sequence[Address]:
+        return self.covering.get(self.places.group(load), ())
+
     def _walk(self, load: Address) -> _Walk:
         walk = _Walk()
         behind = self._behind(load.space)
@@ -188,30 +202,33 @@ class _Builder:
         varying = variant_loops(load, self.loops, self.counters)
         decided = self._decided(load)
         seen: set[tuple[int, bool, bool]] = set()
+        predecessors, by_block, calls = self.blocks.predecessors, self.by_block, self.calls
         pending = [(load.block, load.instruction, False, False)]
         while pending:
             block, before, stale, looped = pending.pop()
-            self.left -= 1 + len(self.by_block.get(block, ()))
+            self.left -= 1 + len(by_block.get(block, ()))
             if self.left < 0:
                 walk.open = "too many steps"
                 self.incomplete.append("backward walks from loads: too many steps")
                 return walk
-            if self._scan(load, block, before, (stale, looped), walk):
+            busy = block in by_block or block in calls
+            if busy and self._scan(load, block, before, (stale, looped), walk, decided):
                 continue
-            if not self.blocks.predecessors[block] or block in self.blocks.entries:
+            if not predecessors[block] or block in self.entries:
                 walk.open = walk.open or _NOTHING
-            for previous in self.blocks.predecessors[block]:
-                crossed = self._crossed(previous, block)
-                again = looped or bool(crossed)
+            for previous in predecessors[block]:
+                crossed = self.crossed.get((previous, block))
+                again = looped or crossed is not None
                 if not again and self._impossible(previous, block, decided):
                     continue
                 if previous not in behind:
                     walk.open = walk.open or _NOTHING
                     continue
-                state = (previous, stale or bool(crossed & varying), again)
+                changed = stale or (crossed is not None and not varying.isdisjoint(crossed))
+                state = (previous, changed, again)
                 if state not in seen:
                     seen.add(state)
-                    pending.append((previous, int(self.blocks.end[previous]), *state[1:]))
+                    pending.append((previous, self.end[previous], changed, again))
         return walk
 
     def _behind(self, space: Space) -> set[int]:
@@ -234,10 +251,21 @@ class _Builder:
 
     def _impossible(self, block: int, target: int, decided: Mapping[int, bool]) -> bool:
         """True for a way that a thread which comes to the load cannot have taken."""
-        condition = self.control.condition(block, target)
+        key = (block, target)
+        if key not in self.conditions:
+            self.conditions[key] = self.control.condition(block, target)
+        condition = self.conditions[key]
         return condition is not None and decided.get(condition[0], condition[1]) != condition[1]
 
-    def _scan(self, load: Address, block: int, before: int, earlier: tuple[bool, bool], walk: _Walk) -> bool:
+    def _scan(
+        self,
+        load: Address,
+        block: int,
+        before: int,
+        earlier: tuple[bool, bool],
+        walk: _Walk,
+        decided: Mapping[int, bool],
+    ) -> bool:
         """Look at the stores of a block, the last one first; True where one ends the way.
 
         ``earlier``: the load's address may have been another one then; the way went round a loop.
@@ -247,13 +275,13 @@ class _Builder:
         for store in reversed(self.by_block.get(block, ())):
             if store.instruction >= before:
                 continue
-            if any(store.instruction < call < before for call in calls):
+            if calls and any(store.instruction < call < before for call in calls):
                 walk.open = "a call, or an unknown instruction, may write the address"
             found = self.places.relation(store, load)
             if found is Relation.APART and not stale:
                 continue
             if found is Relation.SAME and not stale and store.access != "both":
-                if self._as_often(store.instruction, load, looped):
+                if self._as_often(store.instruction, decided, looped):
                     walk.own.append(store)
                     return True
                 walk.open = "the store has a guard that the load has not"
@@ -264,10 +292,10 @@ class _Builder:
             walk.open = "a call, or an unknown instruction, may write the address"
         return False
 
-    def _as_often(self, store: int, load: Address, looped: bool) -> bool:
+    def _as_often(self, store: int, decided: Mapping[int, bool], looped: bool) -> bool:
         """True where the store happens whenever the load does; round a loop a predicate may have changed."""
         holds, value = self._guard(store)
-        return value is None or (not looped and self._decided(load).get(value) == holds)
+        return value is None or (not looped and decided.get(value) == holds)
 
     def _guard(self, index: int) -> tuple[bool, int | None]:
         """Whether the guard's predicate must hold, and the predicate's root; None without a guard."""
@@ -275,10 +303,6 @@ class _Builder:
         if value is None or guard is None:
             return True, None
         return not guard.inverted, self.control.copies.root(value)
-
-    def _crossed(self, previous: int, block: int) -> frozenset[int]:
-        """Loops whose iteration before begins when going back from ``block`` to ``previous``."""
-        return frozenset(n for n in self.loops.enclosing(previous) if self.loops[n].header == block)
 
     def _others(self, loads: Iterable[Address]) -> None:
         """Edges from stores of other threads (or of other iterations) to the same buffer."""
@@ -308,12 +332,12 @@ class _Builder:
 
     def _other(self, store: Address, load: Address, buffer: bool | None) -> None:
         sync = self.orders.between(store.instruction, load.instruction)
-        same = True if buffer and same_elements(store, load) else None
+        same = True if buffer and self.places.same_elements(store, load) else None
         if same:
             certainty, reason = MAY, "the same elements, counted by another loop"
         elif buffer is None:
             certainty, reason = UNKNOWN, "the buffer of one of the two is not known"
-        elif not {"barrier", "mbarrier", "fence"} & set(sync):
+        elif _ORDERING.isdisjoint(sync):
             certainty, reason = UNKNOWN, "nothing orders the two"
         else:
             certainty, reason = MAY, ""
@@ -321,6 +345,15 @@ class _Builder:
             store.instruction, load.instruction, load.space.value, certainty, same, sync, reason
         )
         self.edges.append(edge)
+
+
+def _crossed(blocks: Blocks, loops: Loops) -> dict[tuple[int, int], frozenset[int]]:
+    """By edge that begins an iteration, the loops of which it is the next: those with that header."""
+    found: dict[tuple[int, int], set[int]] = {}
+    for number, loop in enumerate(loops.loops):
+        for latch in loop.latches:
+            found.setdefault((latch, loop.header), set()).add(number)
+    return {edge: frozenset(numbers) for edge, numbers in found.items()}
 
 
 @provides("memory_flow")

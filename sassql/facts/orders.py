@@ -22,24 +22,44 @@ _ANY = ""
 
 
 class Orders:
-    """Reachability between the instructions of one kernel, with and without synchronisation."""
+    """Reachability between the instructions of one kernel, with and without synchronisation.
+
+    All that counts of an instruction is its block and how much synchronisation stands before it
+    there: instructions with the same *place* get the same answers, and those are kept.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
-        self._blocks: Blocks = kernel.fact("blocks")
+        blocks: Blocks = kernel.fact("blocks")
         self._loops: Loops = kernel.fact("loops")
+        self._of: list[int] = blocks.of.tolist()
+        self._start: list[int] = blocks.start.tolist()
+        self._end: list[int] = blocks.end.tolist()
+        self._successors = blocks.successors
         self._back = {(latch, loop.header) for loop in self._loops.loops for latch in loop.latches}
         self.at = _ordering(kernel)
+        self._all = sorted(place for places in self.at.values() for place in places)
         self._in_block = {kind: self._grouped(places) for kind, places in self.at.items()}
         self._reach: dict[tuple[str, int], set[int]] = {}
+        self._between: dict[tuple[int, int, int, int, bool], tuple[str, ...]] = {}
 
     def reaches(self, first: int, second: int) -> bool:
         """True where a way leads from ``first`` to ``second``, a loop's next iteration included."""
-        return self._free(_ANY, first, second)
+        start, end = self._of[first], self._of[second]
+        return (start == end and first < second) or end in self._reached(_ANY, start)
 
     def between(self, first: int, second: int) -> tuple[str, ...]:
         """What lies on every way from ``first`` to ``second``: the strongest first, ``loop`` last."""
+        start, end = self._of[first], self._of[second]
+        ahead = start == end and first < second
+        key = start, bisect_right(self._all, first), end, bisect_left(self._all, second), ahead
+        known = self._between.get(key)
+        if known is None:
+            known = self._between[key] = self._new_between(first, second)
+        return known
+
+    def _new_between(self, first: int, second: int) -> tuple[str, ...]:
         found = [kind for kind in ORDERS if self.at[kind] and not self._free(kind, first, second)]
-        ended = self._loop_of(first) not in (NO_LOOP, *self._loops.enclosing(int(self._blocks.of[second])))
+        ended = self._loop_of(first) not in (NO_LOOP, *self._loops.enclosing(self._of[second]))
         if ended or not self._free(LOOP, first, second):
             found.append(LOOP)
         return tuple(found)
@@ -53,23 +73,23 @@ class Orders:
         return self._reached(_ANY, block)
 
     def _loop_of(self, index: int) -> int:
-        return self._loops.of[int(self._blocks.of[index])]
+        return self._loops.of[self._of[index]]
 
     def _grouped(self, places: Sequence[int]) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for index in places:
-            found.setdefault(int(self._blocks.of[index]), []).append(index)
+            found.setdefault(self._of[index], []).append(index)
         return found
 
     def _free(self, kind: str, first: int, second: int) -> bool:
         """True where a way leads from ``first`` to ``second`` without meeting ``kind``."""
-        start, end = int(self._blocks.of[first]), int(self._blocks.of[second])
+        start, end = self._of[first], self._of[second]
         stops = self._in_block.get(kind, {})
         if start == end and first < second and not _any(stops.get(start, ()), first, second):
             return True
-        if _any(stops.get(start, ()), first, int(self._blocks.end[start])):
+        if _any(stops.get(start, ()), first, self._end[start]):
             return False
-        if _any(stops.get(end, ()), int(self._blocks.start[end]) - 1, second):
+        if _any(stops.get(end, ()), self._start[end] - 1, second):
             return False
         return end in self._reached(kind, start)
 
@@ -82,7 +102,7 @@ class Orders:
             pending = [block]
             while pending:
                 here = pending.pop()
-                for target in self._blocks.successors[here]:
+                for target in self._successors[here]:
                     if target in seen or (kind == LOOP and (here, target) in self._back):
                         continue
                     seen.add(target)

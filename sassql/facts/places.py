@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from sassql.facts.addresses import NO_BASE, Address, AddressKind, Base
-from sassql.facts.alias import Answer, meets, overlaps
+from sassql.facts.alias import Answer, Compared
 from sassql.facts.counters import Counters
 from sassql.facts.loops import Loops
 from sassql.facts.polynomials import Atom, AtomKind, Polynomial, mentioned
@@ -36,51 +36,82 @@ def spaces_meet(a: Space, b: Space) -> bool:
 
 
 class Places:
-    """Compares the accesses of one kernel; equal questions are asked once."""
+    """Compares the accesses of one kernel. Addresses with one space, base and polynomial are a group."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Space, Base, Polynomial], int] = {}
         self._groups: dict[tuple[int, int], int] = {}
+        self._compared: dict[tuple[int, int], Compared] = {}
+        self._counters: dict[int, tuple[Atom, Polynomial, Polynomial] | None] = {}
         self._meeting: dict[tuple[int | None, ...], bool] = {}
         self._overlapping: dict[tuple[int | None, ...], bool] = {}
 
     def relation(self, store: Address, load: Address) -> Relation:
         """How the bytes lie to each other, if both addresses are of the same iteration."""
-        if not spaces_meet(store.space, load.space):
-            return Relation.APART
-        if _nowhere(store) or _nowhere(load):
-            return Relation.UNKNOWN
-        if self._group(store) == self._group(load) and store.width is not None and load.width is not None:
+        one, two = self.group(store), self.group(load)
+        nowhere = _nowhere(store) or _nowhere(load)
+        if one == two and store.width is not None and load.width is not None and not nowhere:
             first, last = store.offset, store.offset + store.width
             if first <= load.offset and load.offset + load.width <= last:
                 return Relation.SAME
             outside = last <= load.offset or load.offset + load.width <= first
             return Relation.APART if outside else Relation.UNKNOWN
-        key = self._key(store, load)
-        if key not in self._meeting:
-            self._meeting[key] = meets(store, load).answer is not Answer.NO
-        return Relation.UNKNOWN if self._meeting[key] else Relation.APART
+        if not spaces_meet(store.space, load.space):
+            return Relation.APART
+        if nowhere:
+            return Relation.UNKNOWN
+        apart = store.offset - load.offset
+        key = (one, two, apart, store.width, load.width)
+        known = self._meeting.get(key)
+        if known is None:
+            verdict = self._pair(store, load, one, two).meets(apart, store.width, load.width)
+            known = self._meeting[key] = verdict.answer is not Answer.NO
+        return Relation.UNKNOWN if known else Relation.APART
 
     def may_overlap(self, store: Address, load: Address) -> bool:
         """False where no thread stores, in any iteration, what any thread loads."""
         if _nowhere(store) or _nowhere(load):
             return spaces_meet(store.space, load.space)
-        key = self._key(store, load)
-        if key not in self._overlapping:
-            self._overlapping[key] = overlaps(store, load).answer is not Answer.NO
-        return self._overlapping[key]
+        one, two = self.group(store), self.group(load)
+        apart = store.offset - load.offset
+        key = (one, two, apart, store.width, load.width)
+        known = self._overlapping.get(key)
+        if known is None:
+            verdict = self._pair(store, load, one, two).overlaps(apart, store.width, load.width)
+            known = self._overlapping[key] = verdict.answer is not Answer.NO
+        return known
 
-    def _group(self, address: Address) -> int:
+    def same_elements(self, store: Address, load: Address) -> bool:
+        """True where a thread goes through the same addresses with both, each in a loop of its own."""
+        if (store.offset, store.width) != (load.offset, load.width):
+            return False
+        if store.space is not load.space or store.base != load.base:
+            return False
+        mine, theirs = self._counted(store), self._counted(load)
+        if mine is None or theirs is None or mine[0] == theirs[0]:
+            return False
+        return mine[1:] == theirs[1:]
+
+    def _counted(self, address: Address) -> tuple[Atom, Polynomial, Polynomial] | None:
+        group = self.group(address)
+        if group not in self._counters:
+            self._counters[group] = _by_counter(address)
+        return self._counters[group]
+
+    def group(self, address: Address) -> int:
         """A number for space, base and polynomial."""
         key = (address.instruction, address.operand)
-        if key not in self._groups:
+        found = self._groups.get(key)
+        if found is None:
             what = (address.space, address.base, address.polynomial)
-            self._groups[key] = self._numbers.setdefault(what, len(self._numbers))
-        return self._groups[key]
+            found = self._groups[key] = self._numbers.setdefault(what, len(self._numbers))
+        return found
 
-    def _key(self, store: Address, load: Address) -> tuple[int | None, ...]:
-        apart = store.offset - load.offset
-        return self._group(store), self._group(load), apart, store.width, load.width
+    def _pair(self, store: Address, load: Address, one: int, two: int) -> Compared:
+        found = self._compared.get((one, two))
+        if found is None:
+            found = self._compared[one, two] = Compared(store, load)
+        return found
 
 
 def same_buffer(store: Address, load: Address) -> bool | None:
@@ -90,16 +121,6 @@ def same_buffer(store: Address, load: Address) -> bool | None:
     if NO_BASE in (store.base, load.base):
         return None
     return store.base == load.base
-
-
-def same_elements(store: Address, load: Address) -> bool:
-    """True where a thread goes through the same addresses with both, each in a loop of its own."""
-    if store.space is not load.space or store.base != load.base:
-        return False
-    mine, theirs = _by_counter(store), _by_counter(load)
-    if mine is None or theirs is None or mine[0] == theirs[0]:
-        return False
-    return mine[1:] == theirs[1:] and (store.offset, store.width) == (load.offset, load.width)
 
 
 def _by_counter(address: Address) -> tuple[Atom, Polynomial, Polynomial] | None:
@@ -124,4 +145,4 @@ def variant_loops(address: Address, loops: Loops, counters: Counters) -> frozens
 
 def _nowhere(address: Address) -> bool:
     """True where nothing at all is known of an address."""
-    return address.kind is AddressKind.OPAQUE and not address.polynomial.terms
+    return not address.polynomial.terms and address.kind is AddressKind.OPAQUE

@@ -7,6 +7,7 @@ for. A load that must read what a store of the same thread wrote is gone through
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sassql.facts.accesses import Accesses
@@ -72,6 +73,22 @@ class Slice:
 
 
 @dataclass(slots=True)
+class _Step:
+    """What a slice does at one value: everything that its defining instruction brings in."""
+
+    instructions: tuple[int, ...] = ()
+    ends: tuple[End, ...] = ()
+    values: tuple[int, ...] = ()
+    guard: int | None = None
+    addresses: tuple[int, ...] = ()
+    """Values of the address, where a load is met."""
+    blocks: tuple[int, ...] = ()
+    """Blocks whose deciding branches count."""
+    branches: tuple[int, ...] = ()
+    """Branches that choose between the ways into a φ."""
+
+
+@dataclass(slots=True)
 class _Work:
     """One slice being made."""
 
@@ -79,18 +96,20 @@ class _Work:
     address: bool
     seen: set[int] = field(default_factory=set)
     pending: list[int] = field(default_factory=list)
-    instructions: set[int] = field(default_factory=set)
+    branches: set[int] = field(default_factory=set)
     ends: set[End] = field(default_factory=set)
     blocks: set[int] = field(default_factory=set)
 
-    def add(self, value: int | None) -> None:
-        if value is not None and value not in self.seen:
-            self.seen.add(value)
-            self.pending.append(value)
+    def add(self, values: Iterable[int]) -> None:
+        """Values to look at, those that are known already left out."""
+        for value in values:
+            if value not in self.seen:
+                self.seen.add(value)
+                self.pending.append(value)
 
 
 class Slices:
-    """Backward slices of one kernel; each is made once."""
+    """Backward slices of one kernel; each is made once, and so is what each value adds to one."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -100,7 +119,11 @@ class Slices:
         addresses: Addresses = kernel.fact("addresses")
         self._reads = {a.instruction: a.operand for a in addresses if a.access in ("load", "atomic", "both")}
         self._atomic = {a.instruction for a in addresses if a.access in ("atomic", "both")}
+        self._of: list[int] = self._control.blocks.of.tolist()
+        self._end: list[int] = self._control.blocks.end.tolist()
         self._known: dict[tuple[int, int, bool, bool], Slice] = {}
+        self._steps: dict[int, _Step] = {}
+        self._branches: dict[int, tuple[int, ...]] = {}
         self._routines: dict[int, str] | None = None
         accesses: Accesses = kernel.fact("accesses")
         self._missing = f"{len(accesses.incomplete)} unknown instructions" if accesses.incomplete else ""
@@ -116,7 +139,7 @@ class Slices:
         key = (value, max, control, address)
         if key not in self._known:
             work = _Work(control, address)
-            work.add(value)
+            work.add((value,))
             self._known[key] = self._run(work, max)
         return self._known[key]
 
@@ -125,137 +148,140 @@ class Slices:
     ) -> Slice:
         """The slice of everything that an instruction reads: for a store, of what it stores."""
         work = _Work(control, address)
-        self._uses(work, index, data_only=True)
-        self._deciders(work, int(self._control.blocks.of[index]))
+        ends, values = self._uses(index, data_only=True)
+        work.ends.update(ends)
+        work.add(values)
         if control:
-            work.add(self.ssa.guard(index))
+            self._deciders(work, self._of[index])
+            guard = self.ssa.guard(index)
+            work.add(() if guard is None else (guard,))
         return self._run(work, max)
 
     def _run(self, work: _Work, most: int) -> Slice:
         incomplete = self._missing
-        done = 0
-        while work.pending:
-            if done >= most:
+        steps, pending, seen, blocks = self._steps, work.pending, work.seen, work.blocks
+        done: list[_Step] = []
+        while pending:
+            if len(done) >= most:
                 incomplete = f"more than {most} values"
                 break
-            done += 1
-            self._visit(work, work.pending.pop())
-        return Slice(frozenset(work.instructions), tuple(sorted(work.ends)), incomplete)
+            value = pending.pop()
+            step = steps.get(value)
+            if step is None:
+                step = steps[value] = self._step(value)
+            done.append(step)
+            for source in step.values:
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+            if step.addresses and work.address:
+                work.add(step.addresses)
+            if work.control:
+                for block in step.blocks:
+                    if block not in blocks:
+                        self._deciders(work, block)
+                for branch in step.branches:
+                    self._take_branch(work, branch)
+                if step.guard is not None and step.guard not in seen:
+                    work.add((step.guard,))
+        instructions = work.branches.union(*(step.instructions for step in done))
+        ends = work.ends.union(*(step.ends for step in done if step.ends))
+        return Slice(frozenset(instructions), tuple(sorted(ends)), incomplete)
 
-    def _visit(self, work: _Work, value: int) -> None:
+    def _step(self, value: int) -> _Step:
         ssa = self.ssa
         index = ssa.instruction[value]
         match ssa.kind[value]:
             case ValueKind.ENTRY:
-                work.ends.add(End(ENTRY, -1, str(ssa.register[value])))
+                return _Step(ends=(End(ENTRY, -1, str(ssa.register[value])),))
             case ValueKind.CALL:
                 name, form = self._routine(index), self._form(index)
                 if not form.shape.known:
-                    work.ends.add(End(UNKNOWN, index, f"{form.opcode} is not in the tables"))
-                elif name:
-                    work.instructions.add(index)
-                    work.ends.add(End(ROUTINE, index, name))
-                else:
-                    work.ends.add(End(CALL, index, "what a call, or a store that may, left behind"))
+                    return _Step(ends=(End(UNKNOWN, index, f"{form.opcode} is not in the tables"),))
+                if name:
+                    return _Step((index,), (End(ROUTINE, index, name),))
+                return _Step(ends=(End(CALL, index, "what a call, or a store that may, left behind"),))
             case ValueKind.PHI:
-                for source in ssa.inputs[value]:
-                    work.add(source)
-                for block in self._control.blocks.predecessors[ssa.block[value]]:
-                    self._deciders(work, block)
-                    self._branch(work, block)
+                before = self._control.blocks.predecessors[ssa.block[value]]
+                choosing = [b for b in before if len(self._control.blocks.successors[b]) > 1]
+                branches = tuple(self._end[block] - 1 for block in choosing)
+                return _Step(values=ssa.inputs[value], blocks=before, branches=branches)
             case ValueKind.PSI:
-                for source in ssa.inputs[value]:
-                    work.add(source)
-                if work.control:
-                    work.add(ssa.guard(index))
+                return _Step(values=ssa.inputs[value], guard=ssa.guard(index))
             case ValueKind.DEF:
-                self._defined(work, value, index)
+                return self._defined(value, index)
 
-    def _defined(self, work: _Work, value: int, index: int) -> None:
-        work.instructions.add(index)
-        self._deciders(work, self.ssa.block[value])
+    def _defined(self, value: int, index: int) -> _Step:
+        ssa = self.ssa
+        step = _Step((index,), blocks=(ssa.block[value],), guard=ssa.guard(index))
         form = self._form(index)
-        if self.ssa.register[value].file == "L":
-            self._stored_in_slot(work, value, index)
+        if ssa.register[value].file == "L":
+            self._stored_in_slot(step, value, index)
         elif (place := constant_read(form)) is not None:
-            work.ends.add(End(CONSTANT, index, _place(place[0], place[1] + 4 * self.ssa.unit[value])))
+            step.ends = (End(CONSTANT, index, _place(place[0], place[1] + 4 * ssa.unit[value])),)
         elif index in self._reads:
-            self._loaded(work, value, index)
+            self._loaded(step, value, index)
         elif not form.shape.known:
-            work.ends.add(End(UNKNOWN, index, f"{form.opcode} is not in the tables"))
+            step.ends = (End(UNKNOWN, index, f"{form.opcode} is not in the tables"),)
         else:
+            ends, step.values = self._uses(index)
             special = next((t.detail for t in templates(form) if t.operation == "special"), "")
-            if special:
-                work.ends.add(End(SPECIAL, index, special))
-            self._uses(work, index)
-        if work.control:
-            work.add(self.ssa.guard(index))
+            step.ends = (*ends, End(SPECIAL, index, special)) if special else ends
+        return step
 
-    def _stored_in_slot(self, work: _Work, value: int, index: int) -> None:
+    def _stored_in_slot(self, step: _Step, value: int, index: int) -> None:
         """A word of the stack frame: what was stored there."""
         operand = self.ssa.operand[value]
+        source = None if operand < 0 else self.ssa.use(index, operand, self.ssa.unit[value])
         if operand < 0:
-            work.ends.add(End(UNKNOWN, index, "a part of a word on the stack"))
-        else:
-            work.add(self.ssa.use(index, operand, self.ssa.unit[value]))
+            step.ends = (End(UNKNOWN, index, "a part of a word on the stack"),)
+        elif source is not None:
+            step.values = (source,)
 
-    def _loaded(self, work: _Work, value: int, index: int) -> None:
+    def _loaded(self, step: _Step, value: int, index: int) -> None:
         slot = self.ssa.slot_use(index, self.ssa.unit[value]) if index in self.ssa.slots else None
         edge = self._flow.source(index)
         if slot is not None:
-            work.add(slot)
+            step.values = (slot,)
             return
         if edge is not None:
-            work.instructions.add(edge.store)
-            self._deciders(work, int(self._control.blocks.of[edge.store]))
-            self._uses(work, edge.store, data_only=True)
+            step.instructions = (index, edge.store)
+            step.blocks = (*step.blocks, self._of[edge.store])
+            step.ends, step.values = self._uses(edge.store, data_only=True)
         else:
-            work.ends.add(End(ATOMIC if index in self._atomic else LOAD, index))
-        if work.address:
-            self._address(work, index)
+            step.ends = (End(ATOMIC if index in self._atomic else LOAD, index),)
+        step.addresses = self.ssa.address_uses(index, self._reads[index])
 
-    def _address(self, work: _Work, index: int) -> None:
-        place = self._reads[index]
-        for source in self.ssa.address_uses(index, place):
-            work.add(source)
-
-    def _uses(self, work: _Work, index: int, *, data_only: bool = False) -> None:
+    def _uses(self, index: int, *, data_only: bool = False) -> tuple[tuple[End, ...], tuple[int, ...]]:
         """Everything that an instruction reads but its guard; of a store only what it stores."""
         operands = self._form(index).operands
-        for operand in operands:
-            if isinstance(operand, ConstantOperand):
-                found = place_of(operand)
-                if found is not None:
-                    work.ends.add(End(CONSTANT, index, _place(*found)))
+        places = (place_of(operand) for operand in operands if isinstance(operand, ConstantOperand))
+        ends = tuple(End(CONSTANT, index, _place(*found)) for found in places if found is not None)
         wanted = {p for p, o in enumerate(operands) if o.role == _STORED} if data_only else None
-        for operand_place, unit, source in self.ssa.uses_of(index):
-            if (operand_place, unit) != GUARD and (wanted is None or operand_place in wanted):
-                work.add(source)
+        reads = zip(self.ssa.accesses[index].use_keys, self.ssa.read[index], strict=True)
+        return ends, tuple(
+            value for key, value in reads if key != GUARD and (wanted is None or key[0] in wanted)
+        )
 
     def _deciders(self, work: _Work, block: int) -> None:
         """The branches that decide whether a block runs; theirs follow with what they read."""
-        if not work.control or block in work.blocks:
-            return
         pending = [block]
         while pending:
             here = pending.pop()
             if here in work.blocks:
                 continue
             work.blocks.add(here)
-            for branch in self._control.branches(here):
-                self._take(work, branch)
-                pending.append(int(self._control.blocks.of[branch]))
+            branches = self._branches.get(here)
+            if branches is None:
+                branches = self._branches[here] = self._control.branches(here)
+            for branch in branches:
+                self._take_branch(work, branch)
+                pending.append(self._of[branch])
 
-    def _branch(self, work: _Work, block: int) -> None:
-        """The branch at the end of a block, where it chooses between ways."""
-        if work.control and len(self._control.blocks.successors[block]) > 1:
-            self._take(work, int(self._control.blocks.end[block]) - 1)
-
-    def _take(self, work: _Work, branch: int) -> None:
-        if branch not in work.instructions:
-            work.instructions.add(branch)
-            for _, _, source in self.ssa.uses_of(branch):
-                work.add(source)
+    def _take_branch(self, work: _Work, branch: int) -> None:
+        if branch not in work.branches:
+            work.branches.add(branch)
+            work.add(self.ssa.read[branch])
 
     def _routine(self, index: int) -> str:
         """Which of the compiler's arithmetic routines a call calls; empty for any other."""
