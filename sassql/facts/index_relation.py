@@ -1,0 +1,152 @@
+"""How the element that an access reads lies to the element that another one writes.
+
+Both addresses are sums over axes: thread and block numbers, loop counters, and functions of them that
+differ from thread to thread or from iteration to iteration. An axis is compared by its stride, which is
+a number or has parameters and launch sizes in it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from fractions import Fraction
+
+from sassql.facts.addresses import Address, AddressKind
+from sassql.facts.polynomials import Atom, AtomKind, Monomial, Polynomial, mentioned, signed
+
+_UNIFORM_SPECIALS = ("n", "frame")
+"""Launch sizes (ntid.x, nctaid.y) and the frame are the same for all threads."""
+_MOST_RATIO = 16
+"""Elements of two arrays differ in size by this factor at most: bytes and quadruples of floats."""
+
+
+class Relation(Enum):
+    """What one index is, seen from the other."""
+
+    OWN = "own"
+    """The same element of another array, or of the same one."""
+    BROADCAST = "broadcast"
+    """It lacks an axis, or is a quotient or remainder of the other: several elements share it."""
+    STRIDED = "strided"
+    """The same axes with other strides, of which nothing more is known."""
+    SWAPPED = "swapped"
+    """The same axes, and another one is contiguous: a transpose."""
+    SHIFTED = "shifted"
+    """A fixed distance away: a neighbour."""
+    REVERSED = "reversed"
+    """An axis runs the other way."""
+    OTHER = "other"
+    """An axis that the other one lacks: a reduction, or another part of the data."""
+    GATHERED = "gathered"
+    """It depends on a loaded value."""
+    UNKNOWN = "unknown"
+
+
+def relation(read: Address, written: Address) -> Relation:
+    """How the element under ``read`` lies to the one under ``written``; offsets count in bytes of each."""
+    if AddressKind.OPAQUE in (read.kind, written.kind):
+        return Relation.UNKNOWN
+    if read.kind is AddressKind.DATA:
+        return Relation.GATHERED
+    mine, theirs = _axes(read.polynomial), _axes(written.polynomial)
+    if not mine:
+        return Relation.BROADCAST if theirs else _by_offset(read, written, Fraction(1))
+    if not mine.keys() <= theirs.keys():
+        return _by_functions(read, written, mine)
+    if mine.keys() < theirs.keys():
+        return Relation.BROADCAST
+    ratio = _ratio(mine, theirs)
+    if ratio is None:
+        return _with_other_strides(mine, theirs)
+    if ratio < 0:
+        return Relation.REVERSED
+    rest = _uniform(written.polynomial) == _scaled(_uniform(read.polynomial), ratio)
+    return _by_offset(read, written, ratio) if rest else Relation.SHIFTED
+
+
+def _varies(atom: Atom) -> bool:
+    """True where threads or iterations have different values of an atom."""
+    if atom.kind is AtomKind.SPECIAL:
+        return not atom.name.startswith(_UNIFORM_SPECIALS)
+    if atom.kind is AtomKind.FUNCTION:
+        return any(_varies(a) for arg in atom.args for a in mentioned(arg))
+    return atom.kind in (AtomKind.COUNTER, AtomKind.MERGE, AtomKind.LOAD, AtomKind.VALUE)
+
+
+Axes = dict[Monomial, dict[Monomial, int]]
+"""By the varying atoms of a term: what they are multiplied with, as uniform atoms and number."""
+
+
+def _axes(polynomial: Polynomial) -> Axes:
+    found: Axes = {}
+    for monomial, coefficient in polynomial.terms:
+        varying = tuple(a for a in monomial if _varies(a))
+        if varying:
+            uniform = tuple(a for a in monomial if not _varies(a))
+            found.setdefault(varying, {})[uniform] = signed(coefficient)
+    return found
+
+
+def _uniform(polynomial: Polynomial) -> dict[Monomial, int]:
+    """The terms that are the same for all threads and iterations, without the number."""
+    return {m: signed(c) for m, c in polynomial.terms if m and not any(map(_varies, m))}
+
+
+def _scaled(terms: dict[Monomial, int], ratio: Fraction) -> dict[Monomial, int | Fraction]:
+    return {m: c * ratio for m, c in terms.items()}
+
+
+def _ratio(mine: Axes, theirs: Axes) -> Fraction | None:
+    """What all strides of the one are multiplied with to be the other's; None where it is not one number."""
+    ratios: set[Fraction] = set()
+    for axis, strides in mine.items():
+        if strides.keys() != theirs[axis].keys():
+            return None
+        ratios.update(Fraction(theirs[axis][m], c) for m, c in strides.items())
+    if len(ratios) != 1:
+        return None
+    (ratio,) = ratios
+    return ratio if Fraction(1, _MOST_RATIO) <= abs(ratio) <= _MOST_RATIO else None
+
+
+def _with_other_strides(mine: Axes, theirs: Axes) -> Relation:
+    if any((c < 0) != (theirs[a].get(m, c) < 0) for a, s in mine.items() for m, c in s.items()):
+        return Relation.REVERSED
+    one, other = _short(mine), _short(theirs)
+    return Relation.SWAPPED if one - other and other - one else Relation.STRIDED
+
+
+def _short(axes: Axes) -> set[Monomial]:
+    """The axes whose stride is a number: those that lie in one row of the data."""
+    return {axis for axis, strides in axes.items() if strides.keys() == {()}}
+
+
+def _by_offset(read: Address, written: Address, ratio: Fraction) -> Relation:
+    """Axes and strides agree: the same element where the bytes meet once both count in the same units."""
+    if read.width is None or written.width is None:
+        return Relation.UNKNOWN
+    start, end = read.offset * ratio, (read.offset + read.width) * ratio
+    meets = start < written.offset + written.width and written.offset < end
+    return Relation.OWN if meets else Relation.SHIFTED
+
+
+def _by_functions(read: Address, written: Address, mine: Axes) -> Relation:
+    """Axes that the written element lacks may be quotients and remainders of its index."""
+    extra = [axis for axis in mine if axis not in _axes(written.polynomial)]
+    functions = [axis[0] for axis in extra if len(axis) == 1 and axis[0].kind is AtomKind.FUNCTION]
+    if len(functions) < len(extra) or not all(_is_of_index(f, written) for f in functions):
+        return Relation.OTHER
+    return Relation.BROADCAST if len(mine) == 1 else Relation.STRIDED
+
+
+def _is_of_index(function: Atom, written: Address) -> bool:
+    """True for a function of the index of the written element, or of a part of it."""
+    axes = _axes(written.polynomial)
+    wanted = {a for axis in axes for a in axis}
+    plain = {a for w in wanted for a in ({w} if w.kind is not AtomKind.FUNCTION else _leaves(w))}
+    return _leaves(function) <= plain
+
+
+def _leaves(function: Atom) -> set[Atom]:
+    return {
+        a for arg in function.args for a in mentioned(arg) if _varies(a) and a.kind is not AtomKind.FUNCTION
+    }
