@@ -1,52 +1,212 @@
-"""Attributes of labels and kernels: what may follow ``f.`` and ``kernel.`` in an expression."""
+"""Attributes: what may follow ``f.``, ``%v.``, ``&A.``, ``K.`` and ``kernel.`` in an expression."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from sassql.engine.bindings import Matched
+from sassql.engine.bindings import Matched, Used
+from sassql.engine.opsets import resolve
+from sassql.engine.things import Calls, KernelRef, LoopRef, Many, ValueRef
+from sassql.facts.addresses import Address, Addresses
+from sassql.facts.blocks import Blocks
+from sassql.facts.counters import Counters
+from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
-from sassql.model.instruction import Instruction
-from sassql.model.kernel import Kernel
+from sassql.lang.ast import Attribute, ClassLiteral, ClassUse, Expression, Literal, Modifier, Opcode, Opset
+
+if TYPE_CHECKING:
+    from sassql.engine.values import Unit
+    from sassql.engine.view import View
 
 _SHAPE = re.compile(r"\d{3,}|\d+x\d+x\d+")
 """Shapes of tensor-core operations: ``16816``, ``64x256x16``."""
+_STORED, _RESULT = "value", "d"
+_ATOMS = ("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid")
 
 
-def _shape(instruction: Instruction, _: Matched) -> str | None:
-    return next((m for m in instruction.modifiers if _SHAPE.fullmatch(m)), None)
+def _shape(matched: Matched, view: View) -> object:
+    return next((m for m in view.form(matched.index).modifiers if _SHAPE.fullmatch(m)), None)
 
 
-def _bytes(instruction: Instruction, _: Matched) -> int | None:
-    return access.bytes_of(instruction.form)
+def _bytes(matched: Matched, view: View) -> object:
+    found = access.bytes_of(view.form(matched.index))
+    if found is not None:
+        return found
+    addresses: Addresses = view.kernel.fact("addresses")
+    address = addresses.of(matched.index)
+    return None if address is None else address.width
 
 
-_LABEL: dict[str, Callable[[Instruction, Matched], object]] = {
-    "op": lambda instruction, matched: matched.operation,
-    "opcode": lambda instruction, matched: instruction.opcode,
-    "mod": lambda instruction, matched: ".".join(matched.choices) or None,
-    "index": lambda instruction, matched: matched.index,
-    "address": lambda instruction, matched: instruction.address,
+def _value(matched: Matched, view: View) -> object:
+    """What is stored, else what is defined."""
+    operands = view.form(matched.index).operands
+    for role in (_STORED, _RESULT):
+        for place, operand in enumerate(operands):
+            if operand.role == role:
+                units = view.values.units(matched.index, place)
+                return None if units is None else ValueRef((units,))
+    return None
+
+
+def _loop(matched: Matched, view: View) -> object:
+    around = view.loops.enclosing(int(view.ways.blocks.of[matched.index]))
+    return LoopRef(around[0]) if around else None
+
+
+def _barrier_of(matched: Matched, view: View) -> object:
+    """The barrier on which an asynchronous copy completes: the register behind its destination's."""
+    return view.barrier_of(matched.index)
+
+
+LABEL: dict[str, Callable[[Matched, View], object]] = {
+    "op": lambda matched, view: matched.operation,
+    "opcode": lambda matched, view: view.form(matched.index).opcode,
+    "mod": lambda matched, view: ".".join(matched.choices) or None,
+    "index": lambda matched, view: matched.index,
+    "address": lambda matched, view: int(view.kernel.addresses[matched.index]),
     "bytes": _bytes,
     "shape": _shape,
-}
-
-_KERNEL: dict[str, Callable[[Kernel], object]] = {
-    "name": lambda kernel: kernel.name,
-    "demangled": lambda kernel: kernel.demangled,
-    "arch": lambda kernel: kernel.arch,
-    "instructions": lambda kernel: len(kernel.form_ids),
+    "value": _value,
+    "loop": _loop,
+    "mbar": _barrier_of,
 }
 
 
-def label_attribute(kernel: Kernel, matched: object, name: str) -> object:
-    """Attribute ``name`` of a matched instruction; None where it has none."""
-    if not isinstance(matched, Matched):
+def _defining(unit: Unit, view: View) -> Matched | None:
+    ssa: SSA = view.kernel.fact("ssa")
+    if not isinstance(unit, int) or ssa.instruction[unit] < 0:
         return None
-    return _LABEL[name](Instruction(kernel, matched.index), matched)
+    index = ssa.instruction[unit]
+    return Matched(index, view.operation_at(index, unit), ())
 
 
-def kernel_attribute(kernel: Kernel, name: str) -> object:
-    """Attribute ``name`` of the kernel."""
-    return _KERNEL[name](kernel)
+def _definition(value: ValueRef, view: View) -> object:
+    return _defining(value.occurrences[-1][-1], view)
+
+
+def _operation(value: ValueRef, view: View) -> object:
+    """What the value's instruction does; ``phi``, ``entry`` or ``constant`` where there is none."""
+    ssa: SSA = view.kernel.fact("ssa")
+    unit = value.occurrences[-1][-1]
+    if not isinstance(unit, int):
+        return "constant"
+    if ssa.kind[unit] in (ValueKind.PHI, ValueKind.ENTRY, ValueKind.CALL):
+        return ssa.kind[unit].value
+    found = _defining(unit, view)
+    return None if found is None else found.operation
+
+
+VALUE: dict[str, Callable[[ValueRef, View], object]] = {"def": _definition, "op": _operation}
+
+
+def _coefficient(name: str) -> Callable[[Address, View], object]:
+    atom = name.replace("_", ".")
+
+    def of(address: Address, view: View) -> object:
+        found = address.coefficient(atom)
+        return None if address.kind.value == "opaque" else found
+
+    return of
+
+
+ADDRESS: dict[str, Callable[[Address, View], object]] = {
+    "base": lambda address, view: address.base,
+    "offset": lambda address, view: address.offset,
+    "space": lambda address, view: address.space.value,
+    "bytes": lambda address, view: address.width,
+    "kind": lambda address, view: address.kind.value,
+    **{name: _coefficient(name) for name in _ATOMS},
+}
+
+
+def _trips(loop: LoopRef, view: View) -> object:
+    counters: Counters = view.kernel.fact("counters")
+    return counters[loop.number].trips
+
+
+def _kind(loop: LoopRef, view: View) -> object:
+    counters: Counters = view.kernel.fact("counters")
+    return counters[loop.number].kind.value
+
+
+LOOP: dict[str, Callable[[LoopRef, View], object]] = {
+    "depth": lambda loop, view: view.loops[loop.number].depth,
+    "trips": _trips,
+    "kind": _kind,
+}
+
+
+def _all_of(name: str) -> Callable[[View], object]:
+    def found(view: View) -> object:
+        return Many(tuple(view.every_of_class(name)))
+
+    return found
+
+
+def _calls(view: View) -> Calls:
+    blocks: Blocks = view.kernel.fact("blocks")
+    unknown = [call for call in blocks.calls if call.entry is None]
+    return Calls(len(blocks.calls), len(unknown) + len(blocks.unresolved))
+
+
+KERNEL: dict[str, Callable[[View], object]] = {
+    "name": lambda view: view.kernel.name,
+    "demangled": lambda view: view.kernel.demangled,
+    "arch": lambda view: view.kernel.arch,
+    "instructions": lambda view: len(view.kernel.form_ids),
+    "loads": _all_of("load"),
+    "stores": _all_of("store"),
+    "loops": lambda view: Many(tuple(LoopRef(n) for n in range(len(view.loops)))),
+    "calls": _calls,
+}
+
+_CALLS = ("count", "unresolved")
+
+
+def attribute_of(base: object, name: str, view: View) -> object:
+    """Attribute ``name`` of anything; None where it has none."""
+    match base:
+        case Matched():
+            return LABEL[name](base, view) if name in LABEL else None
+        case ValueRef():
+            return VALUE[name](base, view) if name in VALUE else None
+        case Address():
+            return ADDRESS[name](base, view) if name in ADDRESS else None
+        case LoopRef():
+            return LOOP[name](base, view) if name in LOOP else None
+        case KernelRef():
+            return KERNEL[name](view) if name in KERNEL else None
+        case Calls() if name in _CALLS:
+            return base.count if name == "count" else base.unresolved
+        case Used():
+            return base.columns.get(name)
+    return None
+
+
+def method_of(
+    base: object, name: str, arguments: Sequence[object], written: Sequence[Expression], view: View
+) -> object:
+    """``&A.stride(K)`` and ``kernel.has(MUFU.EX2)``."""
+    match base:
+        case Address() if name == "stride" and arguments and isinstance(arguments[0], LoopRef):
+            return base.stride(arguments[0].number)
+        case KernelRef() if name == "has":
+            opset = tuple(part for e in written for part in opset_of(e))
+            return any(a.fits(form) for a in resolve(opset, {}) for form in view.seen_forms())
+    return None
+
+
+def opset_of(expression: Expression) -> Opset:
+    """``MUFU.EX2`` or ``<mma>`` in an expression as what a line would ask for."""
+    modifiers: tuple[Modifier, ...] = ()
+    while isinstance(expression, Attribute):
+        modifiers = (Modifier((expression.name,), False, expression.at), *modifiers)
+        expression = expression.base
+    match expression:
+        case Literal(value=str() as name, at=at):
+            return (Opcode(name, modifiers, at),)
+        case ClassLiteral(name=name, at=at):
+            return (ClassUse(name, modifiers, at),)
+    return ()

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sassql.engine.values import Units
+from sassql.facts.addresses import Address
+from sassql.facts.alias import Answer, must_equal
 
 Occurrences = tuple[Units, ...]
 """Different widths of one value, narrowest first."""
@@ -27,51 +29,127 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class Bindings:
-    """One derivation, complete or not. Labels of a ``for`` have one instruction a rung.
+class Used:
+    """A row of another motif: its columns, its output values, and what its certainty rests on."""
 
-    ``lists`` has, by name, what a name inside a ``for`` was on each rung; ``solved`` the
-    integers that only the header of a ``for`` determines.
+    motif: str
+    columns: Mapping[str, object]
+    inputs: tuple[object, ...]
+    outputs: tuple[object, ...]
+    doubts: tuple[str, ...]
+    order: tuple[int, ...]
+
+
+Bound = Occurrences | int | Address
+"""What a name stands for: a value, an integer or an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """One derivation, complete or not. Labels of a repetition have one instruction a step.
+
+    ``names`` has values, integers and addresses by key (``%x``, ``#n``, ``&A``). ``lists`` has,
+    by name, what a name inside a repetition was on each step. ``loops`` are loop numbers,
+    ``uses`` rows of other motifs by alias. ``solved`` are the integers that only the header
+    of a ``for`` determines. ``doubts`` say why the derivation is not certain; ``branches``
+    which branches of `either` it went through.
     """
 
-    values: Mapping[str, Occurrences] = field(default_factory=dict)
-    integers: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, Bound] = field(default_factory=dict)
     labels: Mapping[str, tuple[Matched, ...]] = field(default_factory=dict)
     lists: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    loops: Mapping[str, int] = field(default_factory=dict)
+    uses: Mapping[str, Used] = field(default_factory=dict)
     solved: frozenset[str] = frozenset()
+    doubts: tuple[str, ...] = ()
+    branches: tuple[int, ...] = ()
+    lenient: bool = False
+    """Inside of `no`: an address that may be the same is a doubt, not a difference."""
+
+    def has(self, key: str) -> bool:
+        """True where a name, label, loop or alias is bound."""
+        return (
+            key in self.names
+            or key in self.labels
+            or key in self.loops
+            or key in self.uses
+            or key in self.lists
+        )
+
+    def value(self, key: str) -> Occurrences:
+        """The occurrences of a value; none where it is not bound."""
+        found = self.names.get(key, ())
+        return found if isinstance(found, tuple) else ()
 
     def with_value(self, key: str, units: Units) -> Bindings | None:
         """The bindings with one more occurrence of a value, or None where it is another value."""
-        merged = unify(self.values.get(key, ()), (units,))
-        return None if merged is None else replace(self, values={**self.values, key: merged})
+        known = self.names.get(key)
+        if known is None:
+            return replace(self, names={**self.names, key: (units,)})
+        return self if known == (units,) else self.with_occurrences(key, (units,))
 
     def with_occurrences(self, key: str, found: Occurrences) -> Bindings | None:
         """As `with_value`, for several occurrences at once."""
-        merged = unify(self.values.get(key, ()), found)
-        return None if merged is None else replace(self, values={**self.values, key: merged})
+        merged = unify(self.value(key), found)
+        return None if merged is None else replace(self, names={**self.names, key: merged})
 
     def with_integer(self, key: str, number: int) -> Bindings | None:
         """The bindings with an integer, or None where the name is another one."""
-        known = self.integers.get(key)
+        known = self.names.get(key)
         if known is not None:
             return self if known == number else None
-        return replace(self, integers={**self.integers, key: number})
+        return replace(self, names={**self.names, key: number})
+
+    def with_address(self, key: str, address: Address) -> Bindings | None:
+        """The bindings with an address, or None where the name is not certainly the same bytes."""
+        known = self.names.get(key)
+        if isinstance(known, Address):
+            answer = must_equal(known, address).answer
+            if answer is Answer.UNKNOWN and self.lenient:
+                return self.with_doubt("two addresses may be the same")
+            return self if answer is Answer.YES else None
+        return replace(self, names={**self.names, key: address})
+
+    def with_bound(self, key: str, found: Bound) -> Bindings | None:
+        """The bindings with whatever a name stands for elsewhere."""
+        match found:
+            case tuple():
+                return self.with_occurrences(key, found)
+            case int():
+                return self.with_integer(key, found)
+            case _:
+                return self.with_address(key, found)
 
     def with_label(self, label: str, matched: tuple[Matched, ...]) -> Bindings:
         """The bindings with the instructions of a label."""
         return replace(self, labels={**self.labels, label: matched})
 
-    def identity(self) -> str:
-        """Equal for derivations that differ in nothing but integers solved from a header."""
-        integers = {key: n for key, n in self.integers.items() if key not in self.solved}
-        parts = (self.labels, self.values, integers, self.lists)
-        return str(
-            [sorted(part.items()) if part is integers else sorted(part.items(), key=str) for part in parts]
-        )
+    def with_loop(self, key: str, number: int) -> Bindings | None:
+        """The bindings with a loop, or None where the name is another one."""
+        known = self.loops.get(key)
+        if known is not None:
+            return self if known == number else None
+        return replace(self, loops={**self.loops, key: number})
 
-    def uses(self, index: int) -> bool:
+    def with_doubt(self, reason: str) -> Bindings:
+        """The bindings, no longer certain."""
+        return self if reason in self.doubts else replace(self, doubts=(*self.doubts, reason))
+
+    def identity(self) -> str:
+        """Equal for derivations that differ in nothing but integers solved from a header, and in doubts."""
+        names = sorted((k, _text(v)) for k, v in self.names.items() if k not in self.solved)
+        uses = sorted((alias, used.order, str(used.outputs)) for alias, used in self.uses.items())
+        parts = (sorted(self.labels.items()), sorted(self.loops.items()), sorted(self.lists.items(), key=str))
+        return str((names, uses, self.branches, *parts))
+
+    def uses_instruction(self, index: int) -> bool:
         """True where some label is instruction ``index`` already: labels are never the same one."""
         return any(m.index == index for matched in self.labels.values() for m in matched)
+
+
+def _text(found: object) -> str:
+    """A name's value, for comparison: an address is its place, not the instruction that has it."""
+    return f"{found} {found.width}" if isinstance(found, Address) else str(found)
 
 
 def contains(wide: Units, narrow: Units) -> bool:

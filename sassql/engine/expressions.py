@@ -8,12 +8,24 @@ that all rungs have in common, or for ``MIXED``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING
 
-from sassql.engine.attributes import kernel_attribute, label_attribute
+from sassql.engine.attributes import attribute_of, method_of
 from sassql.engine.bindings import Bindings
+from sassql.engine.things import (
+    MIXED,
+    KernelRef,
+    LoopRef,
+    Many,
+    ValueRef,
+    all_same,
+    equal,
+    flat,
+    meet,
+    single,
+)
 from sassql.lang.ast import (
     Attribute,
     Binary,
@@ -28,60 +40,54 @@ from sassql.lang.ast import (
     Unary,
 )
 from sassql.lang.fold import COMPARISONS, STEPS
-from sassql.model.kernel import Kernel
 
-MIXED: Final = "mixed"
-"""What a column says where the rungs of a run differ."""
+if TYPE_CHECKING:
+    from sassql.engine.view import View
 
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """A value for each rung."""
-
-    items: tuple[object, ...]
-
-    def common(self) -> object:
-        """The one value of all rungs, `MIXED` where they differ, unknown where there are none."""
-        if not self.items:
-            return None
-        first = self.items[0]
-        return first if all(item == first for item in self.items) else MIXED
+__all__ = ["MIXED", "ColumnScope", "Many", "Scope", "evaluate", "single", "truth"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where names get their meaning: a derivation of a motif in a kernel.
 
-    ``grouped`` are the labels that lie inside a `for`.
+    ``names`` tells how a name of the text is called in the bindings.
     """
 
     bindings: Bindings
-    kernel: Kernel
-    grouped: frozenset[str]
-    aliases: Mapping[str, str]
+    view: View
+    names: Mapping[str, str]
 
     def symbol(self, name: str) -> object:
-        """A label as the instructions it lies on."""
-        matched = self.bindings.labels.get(name, ())
-        return Many(matched) if name in self.grouped else (matched[0] if matched else None)
+        """A label as the instruction it lies on, or as the list of them; a loop; a row of a used motif."""
+        bindings = self.bindings
+        if name in bindings.labels:
+            found = bindings.labels[name]
+            return found[0] if len(found) == 1 else Many(found)
+        if name in bindings.loops:
+            return LoopRef(bindings.loops[name])
+        return KernelRef() if name == "kernel" else bindings.uses.get(name)
 
     def name(self, name: Name) -> object:
-        """What a ``%`` or ``#`` name is bound to."""
-        key = self.aliases.get(name.key, name.key)
-        for known in (self.bindings.integers, self.bindings.values):
-            if key in known:
-                return known[key]
+        """What a ``%``, ``#`` or ``&`` name is bound to."""
+        found = self.bindings.names.get(self.names.get(name.key, name.key))
+        if found is not None:
+            return ValueRef(found) if isinstance(found, tuple) else found
         held = self.bindings.lists.get(name.key)
-        return None if held is None else Many(held)
+        if held is None:
+            return None
+        return Many(tuple(ValueRef(item) if isinstance(item, tuple) else item for item in held))
 
-    def attribute(self, part: Attribute) -> object:
-        """``f.op``: the attribute of one instruction, or of each of a list."""
-        if isinstance(part.base, Symbol) and part.base.name == "kernel":
-            return kernel_attribute(self.kernel, part.name)
-        base = evaluate(part.base, self)
+    def attribute(self, base: object, name: str) -> object:
+        """``f.op``: the attribute of one thing, or of each of a list."""
         if isinstance(base, Many):
-            return Many(tuple(label_attribute(self.kernel, item, part.name) for item in base.items))
-        return label_attribute(self.kernel, base, part.name)
+            return Many(tuple(attribute_of(item, name, self.view) for item in base.items))
+        return attribute_of(base, name, self.view)
+
+    def method(self, base: object, name: str, arguments: Sequence[Expression]) -> object:
+        """``&A.stride(K)``, ``kernel.has(MUFU.EX2)``."""
+        given = [single(evaluate(a, self)) for a in arguments]
+        return method_of(base, name, given, arguments, self.view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,10 @@ class ColumnScope:
     def name(self, name: Name) -> object:
         return None
 
-    def attribute(self, part: Attribute) -> object:
+    def attribute(self, base: object, name: str) -> object:
+        return None
+
+    def method(self, base: object, name: str, arguments: Sequence[Expression]) -> object:
         return None
 
 
@@ -114,8 +123,10 @@ def evaluate(expression: Expression, scope: AnyScope) -> object:
             return scope.name(expression)
         case Symbol(name=name):
             return scope.symbol(name)
-        case Attribute():
-            return scope.attribute(expression)
+        case Attribute(base=base, name=name):
+            return scope.attribute(evaluate(base, scope), name)
+        case Call(function=Attribute(base=base, name=name), arguments=arguments):
+            return scope.method(evaluate(base, scope), name, arguments)
         case Call(function=Symbol(name=name), arguments=arguments):
             return FUNCTIONS[name]([evaluate(a, scope) for a in arguments])
         case Unary(operator="not", operand=operand):
@@ -142,11 +153,6 @@ def truth(expression: Expression, scope: AnyScope) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def single(value: object) -> object:
-    """One value for a list: what its rungs have in common, or `MIXED`."""
-    return value.common() if isinstance(value, Many) else value
-
-
 def _logic(operator: str, left: bool | None, right: bool | None) -> bool | None:
     decisive = operator == "or"
     if decisive in (left, right):
@@ -162,7 +168,8 @@ def _binary(operator: str, left: object, right: object) -> object:
             return STEPS[operator](left, right)
         return COMPARISONS[operator](left, right)
     if operator in ("==", "!="):
-        return (left == right) == (operator == "==")
+        same = equal(left, right)
+        return None if same is None else same == (operator == "==")
     return None
 
 
@@ -174,38 +181,33 @@ def _member(item: object, choices: list[object]) -> bool | None:
     return None if None in choices else False
 
 
-def _flat(arguments: Iterable[object]) -> list[object]:
-    return [item for a in arguments for item in (a.items if isinstance(a, Many) else (a,))]
-
-
-def _same(arguments: list[object]) -> bool | None:
-    items = _flat(arguments)
-    known = [item for item in items if item is not None]
-    if any(item != known[0] for item in known):
-        return False
-    return None if len(known) < len(items) else True
-
-
 def _count(arguments: list[object]) -> int:
-    return len([item for item in _flat(arguments) if item is not None])
+    return len([item for item in flat(arguments) if item is not None])
 
 
 def _over_numbers(fold: Callable[[list[int | float]], int | float]) -> Callable[[list[object]], object]:
     """An aggregate; unknown where an item is."""
 
     def function(arguments: list[object]) -> object:
-        items = _flat(arguments)
+        items = flat(arguments)
         numbers = [item for item in items if isinstance(item, int | float)]
         return fold(numbers) if items and len(numbers) == len(items) else None
 
     return function
 
 
+def _bound(arguments: list[object]) -> bool:
+    """Whether all are there: what an `opt` left out is not."""
+    return all(a is not None and not (isinstance(a, Many) and not a.items) for a in arguments)
+
+
 FUNCTIONS: dict[str, Callable[[list[object]], object]] = {
-    "same": _same,
+    "same": all_same,
     "count": _count,
     "sum": _over_numbers(sum),
     "min": _over_numbers(min),
     "max": _over_numbers(max),
+    "bound": _bound,
+    "overlaps": meet,
 }
 """The functions of the language; `sassql.lang.vocabulary.FUNCTIONS` has their names."""

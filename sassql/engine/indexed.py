@@ -1,18 +1,40 @@
-"""The faster way to satisfy lines: the rarest line first, then lines that share a bound name, by look-up.
+"""The faster way: the cheapest atom first, candidates by look-up.
 
-It finds what `naive` finds, perhaps in another order.
+It finds what `naive` finds, perhaps in another order. Costs are counts of this kernel: how
+many instructions a line fits, how many of them have one of the values that are bound. A line
+that makes a bound value lies on one instruction; one that reads it lies on each reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from sassql.engine.bindings import Bindings
-from sassql.engine.budget import Budget
-from sassql.engine.plan import LinePlan, Slot
+from sassql.engine.bindings import Bindings, Occurrences
+from sassql.engine.plan import (
+    Atom,
+    BorderAtom,
+    CarryAtom,
+    Conjunction,
+    EveryAtom,
+    FirstAtom,
+    FlowAtom,
+    LineAtom,
+    LoopAtom,
+    OrderAtom,
+    PathAtom,
+    RepeatAtom,
+    ScopeAtom,
+    Slot,
+    SlotKind,
+    UseAtom,
+    WhereAtom,
+)
+from sassql.engine.readiness import binds, is_bound, is_check, requirements
 from sassql.engine.values import Unit
 from sassql.engine.view import Candidate, View
 
+_KEYED = (SlotKind.VALUE, SlotKind.GUARD, SlotKind.TERM)
+_LAST = 1e12
 Index = dict[Unit, list[Candidate]]
 
 
@@ -23,20 +45,21 @@ class Lookup:
         self._view = view
         self._indices: dict[tuple[int, Slot], Index] = {}
 
-    def candidates(self, line: LinePlan, bindings: Bindings) -> Sequence[Candidate]:
+    def candidates(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         """A superset of the candidates that agree with ``bindings``; in address order."""
         best: Sequence[Candidate] | None = None
         for slot in line.slots:
-            occurrences = bindings.values.get(slot.key)
-            if occurrences is None:
+            occurrences = bindings.value(slot.key) if slot.kind in _KEYED else ()
+            if not occurrences or _is_constant(occurrences):
                 continue
-            index = self._index(line, slot)
+            index = self.index(line, slot)
             found = _merged([index.get(unit, []) for unit in occurrences[0]])
             if best is None or len(found) < len(best):
                 best = found
         return self._view.candidates(line) if best is None else best
 
-    def _index(self, line: LinePlan, slot: Slot) -> Index:
+    def index(self, line: LineAtom, slot: Slot) -> Index:
+        """Candidates of a line by the value in a slot."""
         key = (id(line), slot)
         index = self._indices.get(key)
         if index is None:
@@ -47,6 +70,11 @@ class Lookup:
         return index
 
 
+def _is_constant(occurrences: Occurrences) -> bool:
+    """True for numbers: half of the kernel may read a zero."""
+    return all(isinstance(unit, tuple) and unit[0] == "number" for unit in occurrences[0])
+
+
 def _merged(lists: list[list[Candidate]]) -> list[Candidate]:
     if len(lists) == 1:
         return lists[0]
@@ -54,36 +82,81 @@ def _merged(lists: list[list[Candidate]]) -> list[Candidate]:
     return sorted(unique.values(), key=lambda candidate: candidate.index)
 
 
-def satisfy(lines: Sequence[LinePlan], view: View, bindings: Bindings, budget: Budget) -> Iterator[Bindings]:
-    """Every way to lay all ``lines`` on instructions that agrees with ``bindings``."""
-    yield from _extend(ordered(lines, view, bindings), view, Lookup(view), bindings, budget)
+class Indexed:
+    """Orders atoms by what they cost in this kernel."""
+
+    exhaustive = False
+
+    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Sequence[Atom]:
+        """Checks as soon as they can be judged, then what extends the bindings in the fewest ways."""
+        needed = requirements(conjunction)
+        waiting = list(conjunction.atoms)
+        known = set(bound)
+        found: list[Atom] = []
+        while waiting:
+            ready = [atom for atom in waiting if needed[id(atom)] <= known] or waiting
+            best = min(ready, key=lambda atom: self.cost(atom, view, known))
+            waiting.remove(best)
+            found.append(best)
+            known |= binds(best)
+        return [*found, *(atom for atom in conjunction.atoms if isinstance(atom, LoopAtom))]
+
+    def cost(self, atom: Atom, view: View, known: set[str]) -> float:
+        """How many ways an atom is expected to have, and how dear it is to find them."""
+        match atom:
+            case WhereAtom() | OrderAtom():
+                return -3
+            case _ if is_bound(atom, known):
+                return -1
+            case PathAtom():
+                return -2
+            case _ if is_check(atom):
+                return 0
+            case LoopAtom(loop=loop):
+                return -3 if loop in known else len(view.loops) * 2
+            case BorderAtom():
+                return 0.5
+            case LineAtom():
+                return self._line(atom, view, known)
+            case CarryAtom(loop=loop, plain=plain, primed=primed):
+                free = 1 if plain in known else 2 if primed in known else 60
+                return free if loop in known else free * 2
+            case FirstAtom():
+                return 40
+            case UseAtom(inputs=inputs, outputs=outputs):
+                return 3 if not known.isdisjoint({*inputs, *outputs}) else 30
+            case RepeatAtom(outer=outer):
+                return 1e4 if known.isdisjoint(outer.values()) else 1e3
+            case FlowAtom(source=source, target=target):
+                return 1e5 if source in known or target in known else 1e7
+            case ScopeAtom(kind="opt"):
+                return 1e9
+            case ScopeAtom() | EveryAtom():
+                return 1e10
+        return _LAST
+
+    def _line(self, atom: LineAtom, view: View, known: set[str]) -> float:
+        count = len(view.candidates(atom))
+        best = float(count)
+        for slot in atom.slots:
+            if slot.key in known:
+                if slot.kind in _KEYED:
+                    index = lookup(view).index(atom, slot)
+                    best = min(best, count / max(1, len(index)))
+                elif slot.kind in (SlotKind.ADDRESS, SlotKind.INTEGER):
+                    best = min(best, count / 2)
+        return best
+
+    def candidates(self, line: LineAtom, view: View, bindings: Bindings) -> Sequence[Candidate]:
+        """Those that have a bound value in its place."""
+        return lookup(view).candidates(line, bindings)
 
 
-def _extend(
-    lines: Sequence[LinePlan], view: View, lookup: Lookup, bindings: Bindings, budget: Budget
-) -> Iterator[Bindings]:
-    if not lines:
-        yield bindings
-        return
-    first, others = lines[0], lines[1:]
-    for candidate in lookup.candidates(first, bindings):
-        budget.step(first.line.at.line)
-        extended = view.lay(first, candidate, bindings)
-        if extended is not None:
-            yield from _extend(others, view, lookup, extended, budget)
+def lookup(view: View) -> Lookup:
+    """The indices of a view."""
+    if view.lookup is None:
+        view.lookup = Lookup(view)
+    return view.lookup
 
 
-def ordered(lines: Sequence[LinePlan], view: View, bindings: Bindings) -> list[LinePlan]:
-    """Lines in the order of evaluation: connected to what is bound before others, rare before frequent."""
-    bound = set(bindings.values)
-    waiting = list(lines)
-    found: list[LinePlan] = []
-    while waiting:
-        best = min(
-            waiting,
-            key=lambda line: (bound.isdisjoint(line.value_keys), len(view.candidates(line))),
-        )
-        waiting.remove(best)
-        found.append(best)
-        bound |= best.value_keys
-    return found
+INDEXED = Indexed()

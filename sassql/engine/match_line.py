@@ -26,14 +26,17 @@ from sassql.lang.ast import (
     ConstantBank,
     IntegerOperand,
     Line,
+    Name,
     NumberOperand,
     OperandPattern,
     RegisterName,
+    Sigil,
     ValueOperand,
     Word,
 )
 from sassql.model.form import Form
 from sassql.model.operands import (
+    AddressTerm,
     ConstantOperand,
     ImmediateOperand,
     KeywordOperand,
@@ -61,6 +64,8 @@ class LineMatcher:
     def __init__(self, line: Line, own: Mapping[str, ClassDefinition]) -> None:
         self.line = line
         self.alternatives = resolve(line.opset, own)
+        self.operations = tuple(dict.fromkeys(a.name for a in self.alternatives if a.is_operation))
+        """Operations among the alternatives: they may take forms that single instructions do not show."""
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Alternative, ...]] = {}
         self._fits: dict[int, tuple[Form, tuple[Fit, ...]]] = {}
 
@@ -75,7 +80,7 @@ class LineMatcher:
     def fits(self, form: Form) -> tuple[Fit, ...]:
         """Every way to lay the line on ``form``, none where it does not fit."""
         heads = self.heads(form)
-        if not heads or (form.guard is not None and form.guard.never) or not self._guard_fits(form):
+        if not heads or (form.guard is not None and form.guard.never) or not self.guard_fits(form):
             return ()
         known = self._fits.get(id(form))
         if known is None:
@@ -83,7 +88,7 @@ class LineMatcher:
             known = self._fits[id(form)] = (form, tuple(found))
         return known[1]
 
-    def _guard_fits(self, form: Form) -> bool:
+    def guard_fits(self, form: Form) -> bool:
         """Presence, sign and register of the guard; a named predicate is compared later."""
         wanted, guard = self.line.guard, form.guard
         if wanted is None:
@@ -206,9 +211,26 @@ def admits(wanted: OperandPattern, operand: Operand) -> bool:
             return text == name
         case ConstantBank(bank=bank, offset=offset), ConstantOperand():
             return (bank, offset) == place_of(operand)
-        case Brackets(anything=True, space=space), MemoryOperand(prefix=prefix):
-            return not space or space == prefix
+        case Brackets(), MemoryOperand():
+            return _same_brackets(wanted.core, operand)
     return False
+
+
+def _same_brackets(wanted: Brackets, operand: MemoryOperand) -> bool:
+    """Prefix, number of registers and offset; a lone ``&A`` and ``_`` leave those open."""
+    if wanted.space and wanted.space != operand.prefix:
+        return False
+    if wanted.anything or any(isinstance(t, Name) and t.sigil is Sigil.ADDRESS for t in wanted.terms):
+        return True
+    if len(wanted.terms) != len(operand.terms) or wanted.offset != operand.offset:
+        return False
+    pairs = zip(wanted.terms, operand.terms, strict=True)
+    return all(isinstance(want, Name) or _same_register(want, found) for want, found in pairs)
+
+
+def _same_register(wanted: RegisterName, found: AddressTerm) -> bool:
+    index = None if found.register is None else found.register.index
+    return (wanted.file, wanted.index) == (found.file, index)
 
 
 def _signs_agree(wanted: OperandPattern, operand: Operand) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sassql.isa import classes, signatures
+from sassql.isa import classes, operations, signatures
+from sassql.isa.meanings import templates
 from sassql.lang.ast import ClassDefinition, ClassUse, Modifier, Opcode, Opset
 from sassql.model.form import Form
 
@@ -24,14 +25,27 @@ class Alternative:
     def opcodes(self) -> frozenset[str]:
         """Opcodes that this can stand for."""
         if self.is_class:
-            return classes.opcodes(self.name)
+            return operations.opcodes(self.name)
         if "*" in self.name:
             return frozenset(name for name in signatures.table() if fnmatch.fnmatchcase(name, self.name))
         return frozenset({self.name})
 
+    @cached_property
+    def is_operation(self) -> bool:
+        """True for a class that is one operation, not a set of opcodes."""
+        return self.is_class and operations.is_operation(self.name)
+
     def takes(self, opcode: str, modifiers: Sequence[str]) -> bool:
         """True where opcode and modifiers fit; a class may ask for operands besides."""
         return opcode in self.opcodes and all(allows(wanted, modifiers) for wanted in self.modifiers)
+
+    def fits(self, form: Form) -> bool:
+        """True where an instruction is one of these, whatever its operands are called."""
+        if not self.takes(form.opcode, form.modifiers):
+            return False
+        if self.is_class and operations.only_by_meaning(self.name):
+            return any(template.operation == self.name for template in templates(form))
+        return not self.is_class or classes.belongs(self.name, form.opcode, form.modifiers, form.operands)
 
     def choices(self, modifiers: Sequence[str]) -> tuple[str, ...]:
         """Which of the alternatives in braces an instruction has, in the order of the pattern."""

@@ -1,36 +1,23 @@
-"""A checked motif made ready for evaluation: lines with matchers, runs with their carried names.
+"""The form that both engines evaluate: conjunctions of atoms over labels, names, loops.
 
-Equalities (``%r = %x'``) become aliases here: the names of one class are one name from then on.
+`sassql.engine.compile` makes it from the syntax tree. What nests in the text but not in
+meaning is gone: `either` is one conjunction per combination of branches, a `loop` is a condition on
+the atoms that stood in it, equalities are one name. What is left to nest are scopes of their
+own: `for`, `chain`, `opt`, `no`, `every`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from sassql.engine.match_line import LineMatcher
-from sassql.lang.ast import (
-    ClassDefinition,
-    Column,
-    Emit,
-    Equal,
-    For,
-    GuardPattern,
-    IntegerOperand,
-    Key,
-    Line,
-    Motif,
-    Name,
-    NumberOperand,
-    PatternFile,
-    Statement,
-    ValueOperand,
-    Where,
-)
-from sassql.lang.walk import expression_names, line_names
+from sassql.engine.opsets import Alternative
+from sassql.lang.ast import Chain, Column, Expression, For, Line, Motif
 
-Aliases = Mapping[str, str]
+Names = Mapping[str, str]
+"""How names of a scope are called inside the engine, where that differs from the text."""
 
 
 class SlotKind(Enum):
@@ -40,175 +27,263 @@ class SlotKind(Enum):
     VALUE = "value"
     INTEGER = "integer"
     NUMBER = "number"
+    ADDRESS = "address"
+    TERM = "term"
+    """One register of an address: ``term`` counts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing to compare: ``position`` is the pattern operand, ``key`` the name after equalities."""
+    """One thing to compare: ``position`` is the pattern operand, ``key`` the name."""
 
     kind: SlotKind
     position: int
     key: str = ""
     number: int | float = 0
+    term: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LinePlan:
+@dataclass(frozen=True, slots=True, eq=False)
+class Atom:
+    """What all atoms share: the line of the text, and the keys of everything that is mentioned."""
+
+    line: int
+    keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineAtom(Atom):
     """A line. ``label`` is the written one, or a made-up one that no user can write."""
 
     label: str
-    line: Line
+    written: Line
     matcher: LineMatcher
     slots: tuple[Slot, ...]
 
     @property
     def named(self) -> bool:
-        return bool(self.line.label)
+        return bool(self.written.label)
 
-    @property
-    def value_keys(self) -> frozenset[str]:
-        """The value names of the line, its guard's among them."""
-        return frozenset(s.key for s in self.slots if s.kind in (SlotKind.VALUE, SlotKind.GUARD))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopAtom(Atom):
+    """A loop: inside ``parent``, not one of ``others``, around the instructions of ``labels``."""
+
+    loop: str
+    parent: str
+    others: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CarryAtom(Atom):
+    """``plain`` is a φ in the header of ``loop`` and ``primed`` what comes back to it."""
+
+    loop: str
+    plain: str
+    primed: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BorderAtom(Atom):
+    """A carried name as it is seen from outside of its loop: what goes in, or what comes out."""
+
+    loop: str
+    inner: str
+    outer: str
+    leaving: bool
+    plain: str
+    """The plain name inside."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlan:
-    """A ``for`` block.
+class Through:
+    """What a flow may pass: any instruction, or those of an opset, at most ``most`` of them."""
+
+    alternatives: tuple[Alternative, ...]
+    anything: bool
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowAtom(Atom):
+    """``flow a -> b``; the headers of ``loops`` are not crossed."""
+
+    source: str
+    target: str
+    through: Through
+    loops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstAtom(Atom):
+    """A primed name that only flows bind: the first value that all of them reach."""
+
+    target: str
+    plain: str
+    flows: tuple[FlowAtom, ...]
+    readers: tuple[LineAtom, ...]
+    """Lines that read the plain name: a value that none of them reads is no next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPlan:
+    """``no STG [&A]``: a quantifier over instructions that ``pattern`` fits, or over a label's."""
+
+    quantifier: str
+    label: str
+    pattern: LineAtom | None
+    has_address: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceAtom(Atom):
+    """``slice v : claims``."""
+
+    value: str
+    addresses: bool
+    claims: tuple[ClaimPlan, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathAtom(Atom):
+    """``path a -> b : claims``."""
+
+    source: str
+    target: str
+    claims: tuple[ClaimPlan, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderAtom(Atom):
+    """``a before b``, ``a dom b`` …"""
+
+    left: str
+    relation: str
+    right: str
+    anywhere: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhereAtom(Atom):
+    """A condition; ``names`` are those of the scope that it stands in."""
+
+    condition: Expression
+    names: Names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RepeatAtom(Atom):
+    """A ``for`` or a ``chain``.
 
     ``carried`` are the names with a primed partner. ``fixed`` are names that stand outside as
-    well: they are the same on every rung; all others are lists outside. ``ends`` are the labels
-    whose first and last instruction identify a run: those that make a carried value.
+    well: the same on every step; ``shared`` those that a step must know beforehand. All others
+    are lists outside. ``ends`` are the labels whose first and last instruction identify a run:
+    those that make a carried value. ``outer`` is how carried and fixed names are called outside;
+    ``tied`` are carried names that something else mentions.
     """
 
-    block: For
-    lines: tuple[LinePlan, ...]
-    conditions: tuple[Where, ...]
+    block: For | Chain
+    body: Scope
+    labels: tuple[str, ...]
     carried: tuple[str, ...]
     fixed: frozenset[str]
+    shared: frozenset[str]
     ends: tuple[str, ...]
-    aliases: Aliases
+    outer: Names
+    tied: frozenset[str]
+    unknowns: tuple[str, ...]
+    """Integers that only the header of a ``for`` mentions."""
+    trials: tuple[int, ...]
+    """What `where #n in {…}` allows for them, if anything does."""
+    loops: tuple[str, ...]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(line.label for line in self.lines)
 
-    def unknowns(self) -> tuple[str, ...]:
-        """Integers of the header besides the counter."""
-        names = [*expression_names(self.block.init), *expression_names(self.block.condition)]
-        return tuple(dict.fromkeys(n.key for n in names if n.key != self.block.counter.key))
+@dataclass(frozen=True, slots=True, eq=False)
+class UseAtom(Atom):
+    """``use m(a -> b) as u``; inputs that are no name are expressions that must be equal."""
+
+    alias: str
+    motif: MotifPlan
+    inputs: tuple[str | Expression, ...]
+    outputs: tuple[str, ...]
+    names: Names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopeAtom(Atom):
+    """``opt`` or ``no``, by ``kind``. ``region`` is the innermost loop around it, or empty."""
+
+    kind: str
+    body: Scope
+    region: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EveryAtom(Atom):
+    """``every st: LINE { body }``."""
+
+    subject: LineAtom
+    body: Scope
+    region: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conjunction:
+    """Atoms that hold together. ``late`` are the conditions that speak of lists or of solved integers.
+
+    ``chains`` are the `chain` blocks among the atoms: only maximal ones count. ``names`` tells how a
+    name of the text is called here.
+    """
+
+    atoms: tuple[Atom, ...]
+    late: tuple[WhereAtom, ...]
+    chains: tuple[RepeatAtom, ...]
+    names: Names
+    lists: frozenset[str]
+    binders: frozenset[str]
+    """Keys that a positive atom of the conjunction binds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """A union of conjunctions: the branches of `either`, in the order of the text."""
+
+    variants: tuple[Conjunction, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One part of what makes two derivations one row: a label's place, a repetition's ends, or a loop."""
+
+    kind: str
+    name: str
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PerColumns:
+    """Columns of ``emit … per K``."""
+
+    columns: tuple[Column, ...]
+    per: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MotifPlan:
     """A motif ready to run."""
 
     motif: Motif
-    lines: tuple[LinePlan, ...]
-    runs: tuple[RunPlan, ...]
-    conditions: tuple[Where, ...]
+    file: str
+    scope: Scope
     columns: tuple[Column, ...]
-    key: tuple[str, ...] | None
-    aliases: Aliases
+    grouped: tuple[PerColumns, ...]
+    key: tuple[KeyPart, ...]
+    labels: tuple[str, ...]
+    """Labels that rows show, in the order of the text."""
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
     everything: bool
     """``scope all``: slow paths and unreachable code are nodes too."""
-
-    def all_lines(self) -> tuple[LinePlan, ...]:
-        """The lines outside of blocks, then those inside."""
-        return (*self.lines, *(line for run in self.runs for line in run.lines))
-
-
-def plan_motif(motif: Motif, file: PatternFile) -> MotifPlan:
-    """The plan of a motif that `sassql.lang.check` found no error in."""
-    own = {definition.name: definition for definition in file.classes}
-    aliases = _aliases(motif.body)
-    lines = _lines(motif.body, own, aliases, "line")
-    outside = _outside_names(motif, lines)
-    runs = tuple(
-        _run(statement, number, own, outside, aliases)
-        for number, statement in enumerate(motif.body)
-        if isinstance(statement, For)
-    )
-    keys = [statement for statement in motif.body if isinstance(statement, Key)]
-    return MotifPlan(
-        motif=motif,
-        lines=lines,
-        runs=runs,
-        conditions=tuple(s for s in motif.body if isinstance(s, Where)),
-        columns=tuple(c for s in motif.body if isinstance(s, Emit) for c in s.columns),
-        key=tuple(name for key in keys for name in key.names) if keys else None,
-        aliases=aliases,
-        everything=motif.header("scope") == "all",
-    )
-
-
-def _lines(
-    body: Iterable[Statement], own: Mapping[str, ClassDefinition], aliases: Aliases, where: str
-) -> tuple[LinePlan, ...]:
-    return tuple(
-        LinePlan(s.label or f"{where} {number}", s, LineMatcher(s, own), tuple(_slots(s, aliases)))
-        for number, s in enumerate(body)
-        if isinstance(s, Line)
-    )
-
-
-def _slots(line: Line, aliases: Aliases) -> Iterator[Slot]:
-    match line.guard:
-        case GuardPattern(predicate=Name(key=key)):
-            yield Slot(SlotKind.GUARD, -1, aliases.get(key, key))
-    for position, operand in enumerate(line.operands):
-        match operand.core:
-            case ValueOperand(name=Name(key=key)):
-                yield Slot(SlotKind.VALUE, position, aliases.get(key, key))
-            case IntegerOperand(name=Name(key=key)):
-                yield Slot(SlotKind.INTEGER, position, aliases.get(key, key))
-            case NumberOperand(value=value):
-                yield Slot(SlotKind.NUMBER, position, number=value)
-
-
-def _aliases(body: Iterable[Statement]) -> dict[str, str]:
-    """One name for each class of names that equalities tie together."""
-    parent: dict[str, str] = {}
-
-    def find(key: str) -> str:
-        while parent.setdefault(key, key) != key:
-            key = parent[key]
-        return key
-
-    for statement in body:
-        if isinstance(statement, Equal):
-            parent[find(statement.left.key)] = find(statement.right.key)
-    return {key: find(key) for key in parent}
-
-
-def _outside_names(motif: Motif, lines: Iterable[LinePlan]) -> frozenset[str]:
-    """Names that a line outside of blocks, an equality or the interface mentions."""
-    found = {name.key for line in lines for name in line_names(line.line)}
-    found |= {name.key for name in (*motif.inputs, *motif.outputs)}
-    for statement in motif.body:
-        match statement:
-            case Equal(left=left, right=right):
-                found |= {left.key, right.key}
-            case For(init=init, condition=condition):
-                found |= {name.key for e in (init, condition) for name in expression_names(e)}
-    return frozenset(found)
-
-
-def _run(
-    block: For, number: int, own: Mapping[str, ClassDefinition], outside: frozenset[str], aliases: Aliases
-) -> RunPlan:
-    inner = _aliases(block.body)
-    lines = _lines(block.body, own, inner, f"for {number}")
-    equal = [name for s in block.body if isinstance(s, Equal) for name in (s.left, s.right)]
-    names = [*(name for line in lines for name in line_names(line.line)), *equal]
-    carried = tuple(dict.fromkeys(name.plain for name in names if name.primed))
-    both = {*carried, *(f"{name}'" for name in carried), block.counter.key}
-    makers = tuple(line.label for line in lines if any(name.primed for name in line_names(line.line)))
-    return RunPlan(
-        block=block,
-        lines=lines,
-        conditions=tuple(s for s in block.body if isinstance(s, Where)),
-        carried=carried,
-        fixed=frozenset(name.key for name in names) & outside - both,
-        ends=makers or tuple(line.label for line in lines),
-        aliases=inner,
-    )
+    needed: tuple[tuple[LineAtom, ...], ...] = field(default=())
+    """By variant, the lines without which there is no row: what a kernel must have."""

@@ -2,112 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import OutOfStepsError
-from sassql.engine.expressions import MIXED, Scope, evaluate, single, truth
-from sassql.engine.plan import MotifPlan
+from sassql.engine.expressions import FUNCTIONS, Scope, evaluate
+from sassql.engine.plan import KeyPart, MotifPlan
+from sassql.engine.things import MIXED, Many, flat, plain, single
+from sassql.engine.view import View
+from sassql.lang.ast import Attribute, Binary, Call, Expression, Symbol, Unary
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel
 from sassql.model.rows import Row
 
 Key = tuple[int, ...]
+NOWHERE = -1
+"""In a key: a label that is not bound."""
 
 
-def rows(plan: MotifPlan, kernel: Kernel, derivations: Iterable[Bindings], doubt: str) -> list[Row]:
-    """One row per key, in the order of addresses.
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The derivations of one row, the one that is shown first."""
 
-    The first derivation of a key, by the lowest addresses, gives the instructions; columns in
-    which the derivations of a key differ are ``mixed``. ``doubt`` says why every row of this
-    kernel is only a ``maybe``, or is empty.
+    key: Key
+    derivations: tuple[Bindings, ...]
+
+
+def groups(plan: MotifPlan, derivations: Iterable[Bindings]) -> list[Group]:
+    """Derivations by key, in the order of addresses.
+
+    Certain ones go before others, the first branch of an `either` before the next one, then
+    the lowest addresses.
     """
-    grouped = frozenset(label for run in plan.runs for label in run.labels)
-    found: dict[Key, list[tuple[Bindings, bool]]] = {}
-    seen = set[str]()
-    for bindings in _smallest(derivations):
+    found: dict[Key, list[Bindings]] = {}
+    seen: dict[str, tuple[Key, int]] = {}
+    for bindings in derivations:
         identity = bindings.identity()
         if identity in seen:
+            key, place = seen[identity]
+            if found[key][place].doubts and not bindings.doubts:
+                found[key][place] = bindings
             continue
-        scope = Scope(bindings, kernel, grouped, plan.aliases)
-        truths = [truth(where.condition, scope) for where in plan.conditions]
-        if False not in truths:
-            seen.add(identity)
-            found.setdefault(key_of(plan, bindings), []).append((bindings, None in truths))
+        key = key_of(plan.key, bindings)
+        derived = found.setdefault(key, [])
+        seen[identity] = key, len(derived)
+        derived.append(bindings)
     made = []
     for key, derived in found.items():
-        derived.sort(key=lambda pair: (pair[1], _addresses(pair[0])))
-        scopes = [Scope(bindings, kernel, grouped, plan.aliases) for bindings, _ in derived]
-        first, uncertain = derived[0]
-        reason = doubt or ("a condition is unknown" if uncertain else "")
+        derived.sort(key=lambda b: (bool(b.doubts), b.branches, _addresses(b)))
+        made.append(Group(key, tuple(derived)))
+    return sorted(made, key=lambda group: _order(group.key))
+
+
+def _order(key: Key) -> tuple[int, ...]:
+    return (min((index for index in key if index != NOWHERE), default=NOWHERE), *key)
+
+
+def rows(plan: MotifPlan, view: View, found: Sequence[Group], doubt: str) -> list[Row]:
+    """One row per group. ``doubt`` says why every row of this kernel is only a ``maybe``, or is empty."""
+    scopes = [[_scope(plan, view, bindings) for bindings in group.derivations] for group in found]
+    made = []
+    for group, own in zip(found, scopes, strict=True):
+        first = group.derivations[0]
+        reason = doubt or (first.doubts[0] if first.doubts else "")
+        columns = {column.name: _column(column.value, own) for column in plan.columns}
+        for grouped in plan.grouped:
+            shared = _place(grouped.per, first)
+            rest = [
+                s
+                for g, s in zip(found, scopes, strict=True)
+                if _place(grouped.per, g.derivations[0]) == shared
+            ]
+            for column in grouped.columns:
+                columns[column.name] = plain(single(_aggregated(column.value, rest)))
         made.append(
             Row(
                 motif=plan.motif.name,
-                kernel=kernel,
-                columns={column.name: _column(column.value, scopes) for column in plan.columns},
-                instructions=_instructions(plan, kernel, first),
+                kernel=view.kernel,
+                columns=columns,
+                instructions=_instructions(plan, view.kernel, first),
                 status="maybe" if reason else "match",
                 reason=reason,
-                order=(min(key, default=-1), *key),
+                order=_order(group.key),
             )
         )
-    return sorted(made, key=lambda row: row.order)
+    return made
+
+
+def _scope(plan: MotifPlan, view: View, bindings: Bindings) -> Scope:
+    return Scope(bindings, view, names_of(plan, bindings))
+
+
+def names_of(plan: MotifPlan, bindings: Bindings) -> Mapping[str, str]:
+    """How names of the motif are called in a derivation: that depends on its branches."""
+    return plan.scope.variants[bindings.branches[0]].names
 
 
 def gave_up(plan: MotifPlan, kernel: Kernel, error: OutOfStepsError) -> Row:
     """The row that says that a motif was not searched to the end."""
-    reason = f"motif {plan.motif.name}: the budget of {error.limit} steps ran out at line {error.line}"
+    motif = error.motif or plan.motif.name
+    reason = f"motif {motif}: the budget of {error.limit} {error.what} ran out at line {error.line}"
     return Row(plan.motif.name, kernel, {}, {}, "gave_up", reason)
 
 
-def _smallest(derivations: Iterable[Bindings]) -> list[Bindings]:
-    """All derivations, sorted so that integers solved from a header come smallest first."""
-    return sorted(derivations, key=lambda b: (_addresses(b), [b.integers[key] for key in sorted(b.solved)]))
-
-
-def key_of(plan: MotifPlan, bindings: Bindings) -> Key:
-    """What makes two derivations one row.
-
-    By default the lines with a label outside of blocks, and for each `for` the first and last
-    instruction that makes a carried value.
-    """
-    runs = {label: run for run in plan.runs for label in run.labels}
-    if plan.key is not None:
-        wanted = [name for name in plan.key if name != "kernel"]
-        places = [_ends(bindings, (label,)) if label in runs else _all(bindings, label) for label in wanted]
-    else:
-        places = [_all(bindings, line.label) for line in plan.lines if line.named]
-        places += [_ends(bindings, run.ends) for run in plan.runs]
-    return tuple(index for found in places for index in found)
+def key_of(parts: Sequence[KeyPart], bindings: Bindings) -> Key:
+    """What makes two derivations one row."""
+    found: list[int] = []
+    for part in parts:
+        match part.kind:
+            case "loop":
+                found.append(bindings.loops.get(part.name, NOWHERE))
+            case "ends":
+                chains = [_all(bindings, label) or (NOWHERE,) for label in part.labels]
+                found += [*(chain[0] for chain in chains), *(chain[-1] for chain in chains)]
+            case _ if part.name in bindings.uses:
+                found += bindings.uses[part.name].order
+            case _:
+                found += _all(bindings, part.name) or (NOWHERE,)
+    return tuple(found)
 
 
 def _all(bindings: Bindings, label: str) -> Key:
-    return tuple(matched.index for matched in bindings.labels[label])
-
-
-def _ends(bindings: Bindings, labels: Iterable[str]) -> Key:
-    chains = [_all(bindings, label) for label in labels]
-    return (*(chain[0] for chain in chains), *(chain[-1] for chain in chains))
+    return tuple(matched.index for matched in bindings.labels.get(label, ()))
 
 
 def _addresses(bindings: Bindings) -> list[int]:
     return [matched.index for _, found in sorted(bindings.labels.items()) for matched in found]
 
 
-def _column(expression: Any, scopes: list[Scope]) -> object:  # noqa: ANN401  (an expression of the tree)
-    values = [plain(single(evaluate(expression, scope))) for scope in scopes]
-    return values[0] if all(value == values[0] for value in values) else MIXED
+def _place(name: str, bindings: Bindings) -> object:
+    """What rows have in common that `per NAME` puts together."""
+    return bindings.loops.get(name, _all(bindings, name))
 
 
-def plain(value: object) -> object:
-    """A value as a column shows it."""
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+def column_values(plan: MotifPlan, view: View, group: Group) -> dict[str, object]:
+    """The columns of a group, for a motif that uses this one."""
+    scopes = [_scope(plan, view, bindings) for bindings in group.derivations]
+    return {column.name: _column(column.value, scopes, show=False) for column in plan.columns}
+
+
+def _column(expression: Expression, scopes: Sequence[Scope], *, show: bool = True) -> object:
+    values = [single(evaluate(expression, scope)) for scope in scopes]
+    shown = [plain(value) for value in values]
+    if any(value != shown[0] for value in shown):
+        return MIXED
+    return shown[0] if show else values[0]
+
+
+def _aggregated(expression: Expression, rows_: Sequence[Sequence[Scope]]) -> object:
+    """An expression over the rows of a group: the outermost functions go over all of them."""
+    match expression:
+        case Call(function=Symbol(name="count"), arguments=()):
+            return len(rows_)
+        case Call(function=Symbol(name=name), arguments=arguments):
+            given = [Many(tuple(flat(_of_row(a, scopes) for scopes in rows_))) for a in arguments]
+            return FUNCTIONS[name](list(given))
+        case Binary() | Unary() | Attribute():
+            values = [single(_of_row(expression, scopes)) for scopes in rows_]
+            return Many(tuple(values))
+    return Many(tuple(_of_row(expression, scopes) for scopes in rows_))
+
+
+def _of_row(expression: Expression, scopes: Sequence[Scope]) -> object:
+    return evaluate(expression, scopes[0])
 
 
 def _instructions(plan: MotifPlan, kernel: Kernel, bindings: Bindings) -> dict[str, tuple[Instruction, ...]]:
     return {
-        line.label: tuple(Instruction(kernel, matched.index) for matched in bindings.labels[line.label])
-        for line in plan.all_lines()
-        if line.named
+        label: tuple(Instruction(kernel, matched.index) for matched in bindings.labels.get(label, ()))
+        for label in plan.labels
     }

@@ -18,7 +18,13 @@ from sassql.isa.classes import same_number
 from sassql.isa.constant_reads import constant_read, place_of
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel
-from sassql.model.operands import ConstantOperand, ImmediateOperand, Operand, RegisterOperand
+from sassql.model.operands import (
+    ConstantOperand,
+    ImmediateOperand,
+    MemoryOperand,
+    Operand,
+    RegisterOperand,
+)
 
 Unit = int | tuple[str | int | float, ...]
 Units = tuple[Unit, ...]
@@ -64,10 +70,27 @@ class Values:
                 return (("number", value),)
         return None
 
+    def address_term(self, index: int, place: int, term: int) -> Units | None:
+        """The value of one register of an address, the first being 0; descriptors do not count."""
+        operand = self._operand(index, place)
+        if not isinstance(operand, MemoryOperand) or term >= len(operand.terms):
+            return None
+        found = operand.terms[term]
+        if found.register is None:
+            return (("number", 0),)
+        before = (
+            operand.terms[:term]
+            if operand.descriptor is None
+            else (operand.descriptor, *operand.terms[:term])
+        )
+        first = sum(part.width or 1 for part in before if part.register is not None)
+        used = [self._ssa.use(index, place, first + unit) for unit in range(found.width or 1)]
+        return tuple(self.unit_of(v) for v in used if v is not None) if None not in used else None
+
     def guard(self, index: int) -> Units | None:
         """The predicate that guards instruction ``index``."""
         value = self._ssa.guard(index)
-        return None if value is None else (self._unit(value),)
+        return None if value is None else (self.unit_of(value),)
 
     def integer(self, index: int, place: int) -> int | None:
         """The integer in an operand: written, or proven to be in the register."""
@@ -103,9 +126,9 @@ class Values:
     def _register(self, index: int, place: int, operand: RegisterOperand, unit: int) -> Unit | None:
         read = self._ssa.definition if operand.access.defines else self._ssa.use
         value = read(index, place, unit)
-        return None if value is None else self._unit(value)
+        return None if value is None else self.unit_of(value)
 
-    def _unit(self, value: int) -> Unit:
+    def unit_of(self, value: int) -> Unit:
         """The copy class of a value; a word of a constant bank is the same wherever it is read."""
         root = self._copies.root(value)
         known = self._units.get(root)
@@ -124,7 +147,7 @@ class Values:
         if not any(copied) or len(self._ssa.inputs[root]) != len(before):
             return None
         pairs = zip(self._ssa.inputs[root], copied, strict=True)
-        kept = {self._unit(source) for source, is_copy in pairs if not is_copy}
+        kept = {self.unit_of(source) for source, is_copy in pairs if not is_copy}
         return kept.pop() if len(kept) == 1 else None
 
     def _parameter(self, root: int) -> Unit | None:

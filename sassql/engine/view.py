@@ -1,22 +1,42 @@
-"""One kernel as a motif sees it: its nodes, the places where each line may lie, its values."""
+"""One kernel as a motif sees it: its nodes, the places where each line may lie, its facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-import sassql.facts  # noqa: F401  (registers the analyses)
 from sassql.engine.bindings import Bindings, Matched
-from sassql.engine.divergence import Divergence, divergence
-from sassql.engine.match_line import Fit, LineMatcher
-from sassql.engine.plan import LinePlan, Slot, SlotKind
-from sassql.engine.values import Units, Values
+from sassql.engine.carries import Carries
+from sassql.engine.match_line import Fit
+from sassql.engine.operations import LongerForms, Part
+from sassql.engine.opsets import operation_of
+from sassql.engine.plan import LineAtom, Slot, SlotKind
+from sassql.engine.reach import Reach
+from sassql.engine.session import Session, session
+from sassql.engine.values import Unit, Units, Values
+from sassql.engine.ways import Position, Ways
+from sassql.facts.addresses import Address, Addresses
 from sassql.facts.blocks import Blocks
+from sassql.facts.dominators import Dominators
+from sassql.facts.loops import Loops
+from sassql.facts.meanings import Meanings
+from sassql.facts.slices import Slices
+from sassql.facts.values import SSA
+from sassql.isa import classes
+from sassql.isa.constant_reads import constant_read
+from sassql.isa.copying import copy_of
+from sassql.isa.flow import FlowKind, flow_of
+from sassql.isa.meanings import templates
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel
+
+if TYPE_CHECKING:
+    from sassql.engine.indexed import Lookup
 
 NEVER_NODES = frozenset({"NOP"})
 """Opcodes that do nothing: hazard fillers and padding."""
@@ -24,19 +44,25 @@ NEVER_NODES = frozenset({"NOP"})
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An instruction on which a line may lie, and how."""
+    """An instruction on which a line may lie, and how; of a longer form the parts instead of operands."""
 
     index: int
     fit: Fit
+    parts: tuple[Part, ...] = ()
 
 
 class View:
-    """A kernel for one motif. ``everything`` keeps slow paths and unreachable code among the nodes."""
+    """A kernel for one motif."""
+
+    kernel: Kernel
 
     def __init__(self, kernel: Kernel, everything: bool) -> None:
         self.kernel = kernel
         self._everything = everything
-        self._candidates: dict[int, tuple[Candidate, ...]] = {}
+        self._candidates: dict[int, tuple[LineAtom, tuple[Candidate, ...]]] = {}
+        self._operations: dict[int, bool] = {}
+        self.lookup: Lookup | None = None
+        """Where the faster way keeps its indices."""
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -44,51 +70,96 @@ class View:
         return found
 
     @cached_property
+    def session(self) -> Session:
+        """What all motifs share."""
+        return session(self.kernel, self._everything)
+
+    @property
     def values(self) -> Values:
-        """Operand values; the first use computes SSA."""
-        return Values(self.kernel, self.diverged)
+        return self.session.values
+
+    @property
+    def reach(self) -> Reach:
+        return self.session.reach
+
+    @property
+    def ways(self) -> Ways:
+        return self.session.ways
+
+    @property
+    def carries(self) -> Carries:
+        return self.session.carries
+
+    @property
+    def loops(self) -> Loops:
+        found: Loops = self.kernel.fact("loops")
+        return found
+
+    @property
+    def slices(self) -> Slices:
+        found: Slices = self.kernel.fact("slices")
+        return found
+
+    @cached_property
+    def longer(self) -> LongerForms:
+        """Operations of several instructions."""
+        return LongerForms(self.kernel, self.values, self._rows)
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.bool_]:
         """By instruction number, whether motifs see it."""
+        everything = self._everything
         seen = np.ones(len(self.kernel.form_ids), bool)
         idle = [row for row in self._rows if self.kernel.forms[row].opcode in NEVER_NODES]
         seen[np.isin(self.kernel.form_ids, idle)] = False
         tags = self.kernel.fact("tags")
         for index, names in tags.items():
-            if not self._everything or "filler" in names:
+            if not everything or "filler" in names:
                 seen[index] = False
-        if not self._everything and self.diverged:
+        if not everything and self.session.diverged:
             blocks: Blocks = self.kernel.fact("blocks")
-            seen[np.isin(blocks.of, list(self.diverged.blocks))] = False
+            seen[np.isin(blocks.of, list(self.session.diverged.blocks))] = False
         return seen
 
-    @cached_property
-    def diverged(self) -> Divergence:
-        """Copies for diverged warps; none of them where the motif wants to see everything."""
-        return Divergence(frozenset()) if self._everything else divergence(self.kernel)
-
-    def lacks(self, matchers: Iterable[LineMatcher]) -> bool:
+    def lacks(self, lines: Iterable[LineAtom]) -> bool:
         """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
         forms = [self.kernel.forms[row] for row in self._rows]
-        return any(not any(matcher.heads(form) for form in forms) for matcher in matchers)
+        return any(
+            not any(line.matcher.heads(form) for form in forms)
+            and not any(self.longer.possible(name) for name in line.matcher.operations)
+            for line in lines
+        )
 
-    def candidates(self, line: LinePlan) -> tuple[Candidate, ...]:
+    def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
         known = self._candidates.get(id(line))
         if known is None:
-            fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows}
-            rows = [row for row, found in fits.items() if found]
-            ids = self.kernel.form_ids
-            places = np.flatnonzero(np.isin(ids, rows) & self.nodes) if rows else np.array([], np.int64)
-            known = tuple(Candidate(i, fit) for i in places.tolist() for fit in fits[int(ids[i])])
-            self._candidates[id(line)] = known
-        return known
+            known = self._candidates[id(line)] = (line, tuple(self._found(line)))
+        return known[1]
 
-    def lay(self, line: LinePlan, candidate: Candidate, bindings: Bindings) -> Bindings | None:
+    def _found(self, line: LineAtom) -> Iterator[Candidate]:
+        fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows}
+        rows = [row for row, found in fits.items() if found]
+        ids = self.kernel.form_ids
+        places = np.flatnonzero(np.isin(ids, rows) & self.nodes) if rows else np.array([], np.int64)
+        plain = [Candidate(i, fit) for i in places.tolist() for fit in fits[int(ids[i])]]
+        wanted = [name for name in line.matcher.operations if self.longer.possible(name)]
+        if not wanted:
+            return iter(plain)
+        longer = [
+            Candidate(*found)
+            for name in wanted
+            for found in self.longer.fits(name, line.matcher)
+            if self.nodes[found[0]]
+        ]
+        parts = {(index, name) for name in wanted for index in self.longer.parts(name)}
+        kept = [c for c in plain if (c.index, c.fit.operation.strip("<>")) not in parts]
+        return iter(sorted([*kept, *longer], key=lambda c: c.index))
+
+    def lay(self, line: LineAtom, candidate: Candidate, bindings: Bindings) -> Bindings | None:
         """``bindings`` with ``line`` on ``candidate``, or None where names, numbers or labels disagree."""
         index, fit = candidate.index, candidate.fit
-        if bindings.uses(index):
+        if bindings.uses_instruction(index):
             return None
         laid = bindings
         for slot in line.slots:
@@ -100,20 +171,133 @@ class View:
 
     def _compare(self, slot: Slot, candidate: Candidate, bindings: Bindings) -> Bindings | None:
         """``bindings`` with what stands in one slot, or None where it is something else."""
-        index = candidate.index
         match slot.kind:
-            case SlotKind.VALUE | SlotKind.GUARD:
-                units = self.units(slot, candidate)
-                return None if units is None else bindings.with_value(slot.key, units)
             case SlotKind.INTEGER:
-                number = self.values.integer(index, candidate.fit.places[slot.position])
+                number = self._integer(slot, candidate)
                 return None if number is None else bindings.with_integer(slot.key, number)
             case SlotKind.NUMBER:
-                place = candidate.fit.places[slot.position]
-                return bindings if self.values.is_number(index, place, slot.number) else None
+                return bindings if self._is_number(slot, candidate) else None
+            case SlotKind.ADDRESS:
+                address = self._address(slot, candidate)
+                return None if address is None else bindings.with_address(slot.key, address)
+            case _:
+                units = self.units(slot, candidate)
+                return None if units is None else bindings.with_value(slot.key, units)
 
     def units(self, slot: Slot, candidate: Candidate) -> Units | None:
         """The value that stands in a slot of a line; None for none."""
         if slot.kind is SlotKind.GUARD:
             return self.values.guard(candidate.index)
-        return self.values.units(candidate.index, candidate.fit.places[slot.position])
+        if candidate.parts:
+            return candidate.parts[slot.position].units
+        place = candidate.fit.places[slot.position]
+        if slot.kind is SlotKind.TERM:
+            return self.values.address_term(candidate.index, place, slot.term)
+        return self.values.units(candidate.index, place)
+
+    def _integer(self, slot: Slot, candidate: Candidate) -> int | None:
+        if candidate.parts:
+            return candidate.parts[slot.position].integer
+        return self.values.integer(candidate.index, candidate.fit.places[slot.position])
+
+    def _is_number(self, slot: Slot, candidate: Candidate) -> bool:
+        if candidate.parts:
+            return candidate.parts[slot.position].integer == slot.number
+        return self.values.is_number(candidate.index, candidate.fit.places[slot.position], slot.number)
+
+    def _address(self, slot: Slot, candidate: Candidate) -> Address | None:
+        if candidate.parts:
+            return None
+        addresses: Addresses = self.kernel.fact("addresses")
+        return addresses.of(candidate.index, candidate.fit.places[slot.position])
+
+    def read_as(self, line: LineAtom, key: str) -> frozenset[Unit]:
+        """Every value that stands where a line names ``key``."""
+        slots = [slot for slot in line.slots if slot.key == key and slot.kind is SlotKind.VALUE]
+        found = (self.units(slot, candidate) for slot in slots for candidate in self.candidates(line))
+        return frozenset(unit for units in found if units is not None for unit in units)
+
+    def lies_in(self, index: int, loop: int) -> bool:
+        """True where an instruction lies in a loop, at any depth."""
+        return loop in self.loops.enclosing(int(self.ways.blocks.of[index]))
+
+    def is_nested(self, loop: int, parent: int) -> bool:
+        """True where a loop lies in another one."""
+        above = self.loops[loop].parent
+        while above not in (parent, -1):
+            above = self.loops[above].parent
+        return above == parent
+
+    def made_at(self, unit: int) -> Position:
+        """Where a value begins to exist: at its instruction, or before the first one of its block."""
+        ssa: SSA = self.kernel.fact("ssa")
+        index, block = ssa.instruction[unit], ssa.block[unit]
+        return Position(block, index if index >= 0 else int(self.ways.blocks.start[block]) - 0.5)
+
+    def rank(self, unit: Unit) -> tuple[int, int]:
+        """Where a value stands in dominance order."""
+        return self.reach.rank(unit, self._block_order)
+
+    @cached_property
+    def _block_order(self) -> dict[int, int]:
+        tree: Dominators = self.kernel.fact("dominators")
+        return {block: place for place, block in enumerate(tree.order)}
+
+    def runs_with(self, index: int, *others: int) -> bool:
+        """True where an instruction has no guard, or that of one of ``others``."""
+        guard = self.form(index).guard
+        if guard is None:
+            return True
+        mine = (self.values.guard(index), guard.inverted)
+        for other in others:
+            theirs = self.form(other).guard
+            if theirs is not None and (self.values.guard(other), theirs.inverted) == mine:
+                return True
+        return False
+
+    def is_operation(self, index: int) -> bool:
+        """True for what computes something: no load, no constant, no copy, no branch."""
+        row = int(self.kernel.form_ids[index])
+        if row not in self._operations:
+            form = self.kernel.forms[row]
+            idle = (
+                classes.belongs("load", form.opcode, form.modifiers, form.operands)
+                or constant_read(form) is not None
+                or copy_of(form) is not None
+                or any(t.operation == "special" for t in templates(form))
+                or flow_of(form).kind is not FlowKind.NONE
+            )
+            self._operations[row] = not idle
+        return self._operations[row] and bool(self.nodes[index])
+
+    def form(self, index: int) -> Form:
+        """The form of an instruction."""
+        return self.kernel.forms[int(self.kernel.form_ids[index])]
+
+    def seen_forms(self) -> list[Form]:
+        """The forms of the nodes."""
+        rows: list[int] = np.unique(self.kernel.form_ids[self.nodes]).tolist()
+        return [self.kernel.forms[row] for row in rows]
+
+    def every_of_class(self, name: str) -> list[Matched]:
+        """All nodes of a class."""
+        rows = {
+            row: operation_of(form)
+            for row in self._rows
+            if classes.belongs(name, (form := self.kernel.forms[row]).opcode, form.modifiers, form.operands)
+        }
+        ids = self.kernel.form_ids
+        places = np.flatnonzero(np.isin(ids, list(rows)) & self.nodes).tolist() if rows else []
+        return [Matched(index, rows[int(ids[index])], ()) for index in places]
+
+    def operation_at(self, index: int, unit: int) -> str:
+        """What ``x.op`` says of the instruction that makes a value: of a longer form, that."""
+        meanings: Meanings = self.kernel.fact("meanings")
+        longer = meanings.longer.get(unit)
+        if longer is not None and len(longer.covers) > 1:
+            return f"<{longer.operation}>"
+        return operation_of(self.form(index))
+
+    def barrier_of(self, index: int) -> Address | None:
+        """The barrier on which an asynchronous copy completes, where that is known."""
+        return None

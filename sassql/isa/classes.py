@@ -173,6 +173,12 @@ def names() -> frozenset[str]:
 
 
 @cache
+def operations() -> frozenset[str]:
+    """The classes that are operations: those with operands in semantic order."""
+    return frozenset(row.name for rows in _classes().values() for row in rows if row.is_operation)
+
+
+@cache
 def opcodes(name: str) -> frozenset[str]:
     """Opcodes that can belong to class ``name``: for a first, cheap test."""
     return frozenset(opcode for opcode, rows in _classes().items() if any(row.name == name for row in rows))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator
 
-from sassql.isa import classes, modifiers, signatures
+from sassql.isa import classes, modifiers, operations, signatures
 from sassql.lang.arch import is_arch
 from sassql.lang.ast import (
     Attribute,
@@ -20,33 +20,45 @@ from sassql.lang.ast import (
     Header,
     Line,
     Literal,
+    Loop,
     Motif,
     Name,
     Opcode,
     Opset,
     PatternFile,
     Position,
+    Sigil,
     Symbol,
     Unary,
+    Use,
 )
 from sassql.lang.findings import Severity, Told, check, meant
 from sassql.lang.messages import HEADER_WORDS
-from sassql.lang.unsupported import LATER_ATTRIBUTES, LATER_FUNCTIONS
 from sassql.lang.walk import expressions, labels, lines, opcodes, opsets, parts, statements
 
-ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape")
+ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape", "value", "loop", "mbar")
 """What may follow a label."""
 
-KERNEL_ATTRIBUTES = ("name", "demangled", "arch", "instructions")
+VALUE_ATTRIBUTES = ("def", "op")
+LOOP_ATTRIBUTES = ("depth", "trips", "kind")
+ADDRESS_ATTRIBUTES = (
+    *("base", "offset", "space", "bytes", "kind", "stride"),
+    *("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid"),
+)
+KERNEL_ATTRIBUTES = (
+    *("name", "demangled", "arch", "instructions"),
+    *("loads", "stores", "loops", "calls", "has"),
+)
+CALL_ATTRIBUTES = ("count", "unresolved")
 
-FUNCTIONS = ("same", "count", "sum", "min", "max")
+FUNCTIONS = ("same", "count", "sum", "min", "max", "bound", "overlaps")
 
 SCOPES = ("kernel", "all")
 
 
 def defined_classes(file: PatternFile) -> frozenset[str]:
     """Classes that a pattern of this file may use."""
-    return classes.names() | {definition.name for definition in file.classes}
+    return operations.names() | {definition.name for definition in file.classes}
 
 
 def matching_opcodes(opcode: Opcode) -> list[str]:
@@ -71,7 +83,7 @@ def _opcode_hint(opset: Opset, place: int, opcode: Opcode) -> str:
     if isinstance(before, Opcode) and opcode.name in modifiers.seen(before.name) and before.modifiers:
         first = before.modifiers[-1].choices[0]
         return f"modifiers to choose from stand in braces: `{before.name}.{{{first}|{opcode.name}}}`"
-    if opcode.name.lower() in classes.names():
+    if opcode.name.lower() in operations.names():
         return f"did you mean the class `<{opcode.name.lower()}>`?"
     return meant(opcode.name, signatures.table().keys())
 
@@ -199,28 +211,61 @@ def unknown_attribute(file: PatternFile) -> Iterator[Told]:
     """Use an attribute that docs/language.md lists."""
     for motif in file.motifs:
         known_labels = labels(motif)
+        used = _others(motif)
         for statement in statements(motif.body):
             for expression in expressions(statement):
                 for part in parts(expression):
-                    if isinstance(part, Attribute) and part.name not in LATER_ATTRIBUTES:
-                        yield from _attribute(part, known_labels)
+                    if isinstance(part, Attribute):
+                        yield from _attribute(part, known_labels, used)
 
 
-def _attribute(part: Attribute, known_labels: dict[str, Line]) -> Iterator[Told]:
+def _others(motif: Motif) -> dict[str, tuple[str, ...] | None]:
+    """Attributes of loops; None for the aliases of `use`, whose columns another motif has."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    for statement in statements(motif.body):
+        match statement:
+            case Loop(name=name):
+                found[name] = LOOP_ATTRIBUTES
+            case Use(alias=alias):
+                found[alias] = None
+    return found
+
+
+def _attribute(
+    part: Attribute, known_labels: dict[str, Line], others: dict[str, tuple[str, ...] | None]
+) -> Iterator[Told]:
+    known: tuple[str, ...] | None = None
+    shown = ""
     match part.base:
         case Symbol(name="kernel"):
-            if part.name not in KERNEL_ATTRIBUTES:
-                yield f"unknown attribute `kernel.{part.name}`", part.at, meant(part.name, KERNEL_ATTRIBUTES)
+            known, shown = KERNEL_ATTRIBUTES, "kernel."
         case Symbol(name=label) if label in known_labels:
-            if part.name not in ATTRIBUTES:
-                known = ", ".join(f"`{name}`" for name in ATTRIBUTES)
-                hint = meant(part.name, ATTRIBUTES) or f"a label has {known}"
-                yield f"unknown attribute `{label}.{part.name}`", part.at, hint
-            elif part.name == "mod" and not _has_choice(known_labels[label]):
+            known, shown = ATTRIBUTES, f"{label}."
+            if part.name == "mod" and not _has_choice(known_labels[label]):
                 told = f"`{label}.mod` needs a choice of modifiers in line {known_labels[label].at.line}"
                 yield told, part.at, "as in `SHFL.{BFLY|DOWN}`"
-        case Name() | Literal() | ClassLiteral() | Call() | Binary() | Unary():
+        case Symbol(name=name) if name in others:
+            known, shown = others[name], f"{name}."
+        case Name(sigil=Sigil.VALUE) | Attribute(name="value"):
+            known, shown = VALUE_ATTRIBUTES, "."
+        case Name(sigil=Sigil.ADDRESS):
+            known, shown = ADDRESS_ATTRIBUTES, "."
+        case Attribute(name="def"):
+            known, shown = ATTRIBUTES, "."
+        case Attribute(name="loop"):
+            known, shown = LOOP_ATTRIBUTES, "."
+        case Attribute(name="calls"):
+            known, shown = CALL_ATTRIBUTES, "."
+        case Literal(value=str()) | ClassLiteral() | Attribute():
+            return  # a modifier, as in `kernel.has(MUFU.EX2)`
+        case Name() | Literal() | Call() | Binary() | Unary():
             yield f"unknown attribute `.{part.name}`", part.at, "attributes follow a label or `kernel`"
+    if known is not None and part.name not in known:
+        listed = ", ".join(f"`{name}`" for name in known)
+        hint = meant(part.name, known) or f"there is {listed}" if shown[:-1] not in known_labels else ""
+        if shown[:-1] in known_labels:
+            hint = meant(part.name, known) or f"a label has {listed}"
+        yield f"unknown attribute `{shown if shown != '.' else '.'}{part.name}`", part.at, hint
 
 
 def _has_choice(line: Line) -> bool:
@@ -238,7 +283,7 @@ def unknown_function(file: PatternFile) -> Iterator[Told]:
                 case Symbol(name=name) if name in FUNCTIONS:
                     if not part.arguments and name != "count":
                         yield f"`{name}` needs an argument", part.at
-                case Symbol(name=name) if name not in LATER_FUNCTIONS:
+                case Symbol(name=name):
                     hint = meant(name, FUNCTIONS) or f"there are {', '.join(f'`{f}`' for f in FUNCTIONS)}"
                     yield f"unknown function `{name}`", part.at, hint
 

@@ -95,10 +95,13 @@ def test_a_list_stands_for_its_common_value():
 
 
 def test_the_language_and_the_engine_know_the_same_functions_and_attributes():
-    from sassql.engine.attributes import _KERNEL, _LABEL
+    from sassql.engine import attributes
     from sassql.engine.expressions import FUNCTIONS
     from sassql.lang import vocabulary
 
     assert set(FUNCTIONS) == set(vocabulary.FUNCTIONS)
-    assert set(_LABEL) == set(vocabulary.ATTRIBUTES)
-    assert set(_KERNEL) == set(vocabulary.KERNEL_ATTRIBUTES)
+    assert set(attributes.LABEL) == set(vocabulary.ATTRIBUTES)
+    assert set(attributes.VALUE) == set(vocabulary.VALUE_ATTRIBUTES)
+    assert set(attributes.LOOP) == set(vocabulary.LOOP_ATTRIBUTES)
+    assert {*attributes.ADDRESS, "stride"} == set(vocabulary.ADDRESS_ATTRIBUTES)
+    assert {*attributes.KERNEL, "has"} == set(vocabulary.KERNEL_ATTRIBUTES)

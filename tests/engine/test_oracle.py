@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sassql.engine import indexed, naive
 from sassql.engine.budget import Budget
-from sassql.engine.pattern import match_motif
-from sassql.engine.plan import plan_motif
+from sassql.engine.indexed import INDEXED
+from sassql.engine.library import plans_of
+from sassql.engine.matching import match_motif
+from sassql.engine.naive import NAIVE
 from sassql.lang.check import loads
 from sassql.reading.listing import read_listing
 
@@ -75,9 +76,9 @@ def program(draw):
     return "\n".join([*lines, "EXIT ;"])
 
 
-def rows(text, kernel, satisfy):
+def rows(text, kernel, strategy):
     file = loads(f"motif m {{\n{text}\n}}")
-    found = match_motif(plan_motif(file.motifs[0], file), kernel, Budget(), satisfy)
+    found = match_motif(plans_of(file)[0], kernel, Budget(), strategy)
     assert all(row.status != "gave_up" for row in found)
     return [
         (row.columns, {k: [i.index for i in v] for k, v in row.instructions.items()}, row.status, row.order)
@@ -89,7 +90,7 @@ def rows(text, kernel, satisfy):
 @given(program(), st.sampled_from(MOTIFS))
 def test_both_engines_agree(listing, text):
     kernel = read_listing(listing, arch="sm_90")[0][0].kernels[0]
-    assert rows(text, kernel, indexed.satisfy) == rows(text, kernel, naive.satisfy)
+    assert rows(text, kernel, INDEXED) == rows(text, kernel, NAIVE)
 
 
 @pytest.mark.parametrize("text", MOTIFS)
@@ -116,6 +117,6 @@ def test_every_motif_of_the_comparison_finds_something(text):
         EXIT ;
     """
     kernel = read_listing(listing, arch="sm_90")[0][0].kernels[0]
-    found = rows(text, kernel, indexed.satisfy)
+    found = rows(text, kernel, INDEXED)
     assert found
-    assert found == rows(text, kernel, naive.satisfy)
+    assert found == rows(text, kernel, NAIVE)

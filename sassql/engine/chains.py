@@ -1,0 +1,127 @@
+"""Paths through the steps of a `chain`: all of them, or the longest one for each last link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sassql.engine.bindings import Bindings, unify
+from sassql.engine.plan import RepeatAtom
+from sassql.engine.steps import Step, StepGraph
+from sassql.lang.ast import Chain
+
+if TYPE_CHECKING:
+    from sassql.engine.repeat import Path, Repeats
+
+
+def all_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterator[Path]:
+    """Every path without a repeated step that is long enough."""
+    for start in range(len(graph.steps)):
+        yield from _from((start,), graph, repeats)
+
+
+def _from(path: tuple[int, ...], graph: StepGraph, repeats: Repeats) -> Iterator[Path]:
+    repeats.solver.budget.step(graph.atom.line)
+    if len(path) >= _least(graph.atom):
+        yield tuple(graph.steps[n] for n in path)
+    for number in graph.successors[path[-1]]:
+        if number not in path:
+            yield from _from((*path, number), graph, repeats)
+
+
+def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterator[Path]:
+    """For each last link the longest path, and of several the one at the lowest addresses.
+
+    Only among paths that agree with ``bindings``. Where something else may still ask for a
+    certain first value, one path for each first step.
+    """
+    atom = graph.atom
+    order = graph.order()
+    free = [n for n, step in enumerate(graph.steps) if _agrees(atom, step, bindings)]
+    starts = [n for n in free if _begins(atom, graph.steps[n], bindings)]
+    if order is None:
+        yield from all_paths(graph, repeats, bindings)
+        return
+    groups: Iterable[list[int]] = [starts]
+    if any(name in atom.tied and not bindings.value(atom.outer[name]) for name in atom.carried):
+        groups = [[start] for start in starts]
+    for group in groups:
+        best = _longest(graph, order, set(free), set(group), repeats)
+        for number in sorted(best):
+            path = best[number]
+            if len(path) >= _least(atom) and _ends(atom, graph.steps[number], bindings):
+                steps = tuple(graph.steps[n] for n in path)
+                if _distinct(steps):
+                    yield steps
+                else:
+                    yield from _distinct_paths(graph, repeats, set(group), set(free), number)
+
+
+def _longest(
+    graph: StepGraph, order: list[int], free: set[int], starts: set[int], repeats: Repeats
+) -> dict[int, tuple[int, ...]]:
+    """By last step, the best path that begins in ``starts`` and stays in ``free``."""
+    best: dict[int, tuple[int, ...]] = {n: (n,) for n in starts}
+    for number in order:
+        path = best.get(number)
+        if path is None:
+            continue
+        for following in graph.successors[number]:
+            repeats.solver.budget.step(graph.atom.line)
+            if following in free:
+                longer = (*path, following)
+                known = best.get(following)
+                if known is None or _rank(graph, longer) < _rank(graph, known):
+                    best[following] = longer
+    return best
+
+
+def _rank(graph: StepGraph, path: tuple[int, ...]) -> tuple[int, list[tuple[int, ...]]]:
+    return -len(path), [graph.steps[n].places for n in path]
+
+
+def _distinct_paths(
+    graph: StepGraph, repeats: Repeats, starts: set[int], free: set[int], last: int
+) -> Iterator[Path]:
+    """Every path to ``last``, for steps that share instructions."""
+    for path in (p for start in starts for p in _from((start,), graph, repeats)):
+        if path[-1] is graph.steps[last] and _distinct(path):
+            yield path
+
+
+def _distinct(path: Path) -> bool:
+    used = [index for step in path for index in step.places]
+    return len(set(used)) == len(used)
+
+
+def _least(atom: RepeatAtom) -> int:
+    assert isinstance(atom.block, Chain)
+    return atom.block.least
+
+
+def _agrees(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
+    """True where no instruction is taken, and names that are the same on every step are those bound."""
+    if any(bindings.uses_instruction(index) for index in step.places):
+        return False
+    for name in atom.fixed:
+        held = step.bound(name)
+        if held is not None and bindings.with_bound(atom.outer[name], held) is None:
+            return False
+    return True
+
+
+def _begins(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
+    return _edge(atom, step, bindings, "")
+
+
+def _ends(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
+    return _edge(atom, step, bindings, "'")
+
+
+def _edge(atom: RepeatAtom, step: Step, bindings: Bindings, prime: str) -> bool:
+    """True where the values at one end of a chain are those bound outside, if any are."""
+    for name in atom.carried:
+        known, held = bindings.value(atom.outer[f"{name}{prime}"]), step.value(f"{name}{prime}")
+        if known and (not held or unify(known, held) is None):
+            return False
+    return True

@@ -1,0 +1,107 @@
+"""A motif in a kernel: search, budget, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sassql.engine import indexed
+from sassql.engine.bindings import Bindings, Used
+from sassql.engine.budget import Budget, OutOfStepsError
+from sassql.engine.expressions import Scope, evaluate, single
+from sassql.engine.plan import MotifPlan
+from sassql.engine.rows import Group, column_values, gave_up, groups, names_of, rows
+from sassql.engine.session import session
+from sassql.engine.solve import Solver, Strategy
+from sassql.engine.view import View
+from sassql.lang.arch import covers
+from sassql.lang.ast import Name, Position, Sigil
+from sassql.model.kernel import Kernel
+from sassql.model.rows import Row
+
+
+def match_motif(
+    plan: MotifPlan, kernel: Kernel, budget: Budget, strategy: Strategy = indexed.INDEXED
+) -> list[Row]:
+    """Rows of one motif; ``strategy`` says how the search goes, not what it finds."""
+    if not len(kernel.form_ids):
+        return []
+    view = View(kernel, plan.everything)
+    if is_excluded(plan, view):
+        return []
+    derivations: list[Bindings] = []
+    error: OutOfStepsError | None = None
+    try:
+        for bindings in Solver(view, strategy, budget).solve(plan.scope, Bindings()):
+            derivations.append(bindings)  # noqa: PERF402  (those found before the budget runs out stay)
+    except OutOfStepsError as found:
+        error = found
+    grouped = groups(plan, derivations)
+    if len(grouped) > budget.rows:
+        grouped = grouped[: budget.rows]
+        error = error or OutOfStepsError(budget.rows, plan.motif.at.line, "rows")
+    made = rows(plan, view, grouped, doubt(kernel)) if grouped else []
+    return [*made, *([gave_up(plan, kernel, error)] if error else [])]
+
+
+def is_excluded(plan: MotifPlan, view: View) -> bool:
+    """True where the opcodes of the kernel alone say that there is no row."""
+    return all(view.lacks(lines) for lines in plan.needed)
+
+
+def is_meant_for(plan: MotifPlan, arch: str) -> bool:
+    """True where the motif's `arch` header covers an architecture."""
+    wanted = plan.motif.header("arch")
+    return not wanted or covers(wanted, arch)
+
+
+def used_rows(plan: MotifPlan, solver: Solver) -> Iterable[Used]:
+    """The rows of a motif that another one uses, found once per kernel."""
+    kernel, strategy = solver.view.kernel, solver.strategy
+    home = session(kernel, plan.everything)
+    key = (id(plan), strategy.exhaustive)
+    if key not in home.used:
+        view = View(kernel, plan.everything)
+        found: list[Used] = []
+        if is_meant_for(plan, kernel.arch) and not is_excluded(plan, view):
+            inner = Solver(view, strategy, Budget(solver.budget.limit))
+            try:
+                derivations = list(inner.solve(plan.scope, Bindings()))
+            except OutOfStepsError as error:
+                error.motif = error.motif or plan.motif.name
+                raise
+            for group in groups(plan, derivations):
+                found += _uses(plan, view, group)
+        home.used[key] = plan, tuple(found)
+    return home.used[key][1]
+
+
+def _uses(plan: MotifPlan, view: View, group: Group) -> Iterable[Used]:
+    """A row for each way in which the interface of a group is bound."""
+    columns = column_values(plan, view, group)
+    seen: set[str] = set()
+    for bindings in group.derivations:
+        scope = Scope(bindings, view, names_of(plan, bindings))
+        inputs = tuple(_interface(key, scope) for key in plan.inputs)
+        outputs = tuple(_interface(key, scope) for key in plan.outputs)
+        text = f"{[str(i) for i in inputs]} {[str(o) for o in outputs]}"
+        if text not in seen:
+            seen.add(text)
+            yield Used(plan.motif.name, columns, inputs, outputs, bindings.doubts, group.key)
+
+
+def _interface(key: str, scope: Scope) -> object:
+    """What a name of the interface is bound to, as bindings have it."""
+    called = scope.names.get(key, key)
+    found = scope.bindings.names.get(called)
+    if found is not None or Sigil(key[0]) is not Sigil.INTEGER:
+        return found
+    return single(evaluate(Name(Sigil.INTEGER, key[1:], False, Position(0, 0)), scope))
+
+
+def doubt(kernel: Kernel) -> str:
+    """Why nothing about this kernel is certain, or an empty string: its control flow is not all known."""
+    unresolved = kernel.fact("blocks").unresolved
+    if not unresolved:
+        return ""
+    address = int(kernel.addresses[unresolved[0]])
+    return f"the targets of the branch at {address:#x} are not known"

@@ -1,0 +1,94 @@
+"""Which names an atom binds, and which have to be bound before it can be evaluated."""
+
+from __future__ import annotations
+
+from sassql.engine.plan import (
+    Atom,
+    BorderAtom,
+    CarryAtom,
+    Conjunction,
+    EveryAtom,
+    FirstAtom,
+    FlowAtom,
+    LineAtom,
+    LoopAtom,
+    OrderAtom,
+    PathAtom,
+    RepeatAtom,
+    ScopeAtom,
+    SliceAtom,
+    UseAtom,
+    WhereAtom,
+)
+
+
+def binds(atom: Atom) -> frozenset[str]:
+    """Keys that an atom binds where they are not bound yet."""
+    match atom:
+        case LineAtom(label=label):
+            return atom.keys | {label}
+        case LoopAtom(loop=loop):
+            return frozenset({loop})
+        case CarryAtom() | BorderAtom():
+            return atom.keys
+        case FlowAtom(source=source, target=target):
+            return frozenset({source, target})
+        case FirstAtom(target=target):
+            return frozenset({target})
+        case RepeatAtom(labels=labels, outer=outer):
+            return frozenset({*labels, *outer.values(), *atom.unknowns}) | list_keys(atom)
+        case UseAtom(alias=alias, inputs=inputs, outputs=outputs):
+            return frozenset({alias, *outputs, *(key for key in inputs if isinstance(key, str))})
+        case EveryAtom(subject=subject):
+            return frozenset({subject.label}) | list_keys(atom)
+        case ScopeAtom(kind="opt", body=body):
+            return frozenset().union(*(variant.binders for variant in body.variants))
+    return frozenset()
+
+
+def list_keys(atom: Atom) -> frozenset[str]:
+    """Names and labels that are lists outside of a repetition."""
+    match atom:
+        case RepeatAtom(labels=labels, outer=outer, body=body):
+            inner = frozenset().union(*(variant.binders | variant.lists for variant in body.variants))
+            return frozenset(inner | {*labels}) - {*outer, *outer.values()}
+        case EveryAtom(subject=subject):
+            return subject.keys | {subject.label}
+        case ScopeAtom(kind="opt", body=body):
+            return frozenset().union(*(variant.lists for variant in body.variants))
+    return frozenset()
+
+
+def is_check(atom: Atom) -> bool:
+    """True for an atom that binds nothing and costs little."""
+    return isinstance(atom, WhereAtom | OrderAtom | PathAtom | SliceAtom)
+
+
+def requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
+    """By atom, what has to be bound before it: of what the conjunction itself can bind."""
+    found: dict[int, frozenset[str]] = {}
+    positive = [a for a in conjunction.atoms if not isinstance(a, ScopeAtom | EveryAtom)]
+    sure: frozenset[str] = frozenset().union(*(binds(atom) for atom in positive))
+    for atom in conjunction.atoms:  # scopes follow each other in the order of the text
+        if isinstance(atom, ScopeAtom | EveryAtom):
+            found[id(atom)] = atom.keys & sure
+            sure |= binds(atom)
+    for atom in positive:
+        match atom:
+            case BorderAtom(loop=loop, inner=inner, plain=plain):
+                needed = frozenset({loop, inner, plain})
+            case FirstAtom(flows=flows):
+                needed = frozenset(flow.source for flow in flows)
+            case RepeatAtom(shared=shared, outer=outer):
+                needed = frozenset(outer.get(key, key) for key in shared)
+            case _ if is_check(atom):
+                needed = atom.keys
+            case _:
+                needed = frozenset()
+        found[id(atom)] = needed & sure
+    return found
+
+
+def is_bound(atom: Atom, bound: frozenset[str] | set[str]) -> bool:
+    """True where both ends of a flow are known: then it is a check."""
+    return isinstance(atom, FlowAtom) and atom.source in bound and atom.target in bound

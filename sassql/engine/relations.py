@@ -1,0 +1,216 @@
+"""`flow`, `before` and its kin, `path`, `slice`: relations between what other atoms bind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sassql.engine.bindings import Bindings, Occurrences
+from sassql.engine.plan import ClaimPlan, FirstAtom, FlowAtom, OrderAtom, PathAtom, SliceAtom
+from sassql.engine.reach import headers_of
+from sassql.engine.values import Unit
+from sassql.engine.ways import Position
+
+if TYPE_CHECKING:
+    from sassql.engine.solve import Solver
+    from sassql.facts.slices import Slice
+
+WAY_UNKNOWN = "a flow may go through a call"
+
+
+def _headers(atom: FlowAtom, solver: Solver, bindings: Bindings) -> frozenset[int]:
+    numbers = (bindings.loops[name] for name in atom.loops if name in bindings.loops)
+    return headers_of(solver.view.loops, numbers) if atom.loops else frozenset()
+
+
+def _units(occurrences: Occurrences) -> tuple[Unit, ...]:
+    """The registers of the widest occurrence."""
+    return occurrences[-1]
+
+
+def _reaches(
+    atom: FlowAtom, solver: Solver, bindings: Bindings, source: Occurrences, target: Occurrences
+) -> bool | None:
+    """Whether some register of one flows into some register of the other; None where nobody knows."""
+    headers = _headers(atom, solver, bindings)
+    wanted = set(_units(source))
+    complete = True
+    for unit in _units(target):
+        found = solver.view.reach.back_from(unit, atom.through, headers, not solver.strategy.exhaustive)
+        solver.budget.step(atom.line, 1 + len(found.cost) // 8)
+        if not wanted.isdisjoint(found.cost):
+            return True
+        complete = complete and found.complete
+    return False if complete else None
+
+
+def flow(atom: FlowAtom, solver: Solver, bindings: Bindings) -> Iterator[Bindings]:
+    """``bindings`` where a flow holds; an end that is not bound becomes each value that it may be."""
+    source, target = bindings.value(atom.source), bindings.value(atom.target)
+    if source and target:
+        holds = _reaches(atom, solver, bindings, source, target)
+        if holds is None:
+            yield bindings.with_doubt(WAY_UNKNOWN)
+        elif holds:
+            yield bindings
+        return
+    reach = solver.view.reach
+    sources: Iterable[Unit] = [] if source else reach.all_units()
+    targets: Iterable[Unit] = [] if target else reach.all_units()
+    if target and not source:
+        headers = _headers(atom, solver, bindings)
+        found = [reach.back_from(u, atom.through, headers, True).cost for u in _units(target)]
+        sources = dict.fromkeys(itertools.chain.from_iterable(found))
+    for one in [source] if source else [((unit,),) for unit in sources]:
+        for other in [target] if target else [((unit,),) for unit in targets]:
+            if _reaches(atom, solver, bindings, one, other):
+                extended = bindings.with_occurrences(atom.source, one)
+                extended = extended and extended.with_occurrences(atom.target, other)
+                if extended is not None:
+                    yield extended
+
+
+def first_reached(atom: FirstAtom, solver: Solver, bindings: Bindings) -> Iterator[Bindings]:
+    """``bindings`` with the first value, in dominance order, that all flows reach.
+
+    It is of the register file of the plain name; a value that a line reads as that name goes
+    before one that none reads: it is the one that the next step takes.
+    """
+    view = solver.view
+    plain = bindings.value(atom.plain)
+    file = view.reach.file_of(_units(plain)[0]) if plain else ""
+    read = {u for line in atom.readers for u in view.read_as(line, atom.plain)}
+    found: list[tuple[bool, tuple[int, int], int, Unit]] = []
+    for unit in view.reach.all_units():
+        if not isinstance(unit, int) or (file and view.reach.file_of(unit) != file):
+            continue
+        target = ((unit,),)
+        sources = [bindings.value(flow.source) for flow in atom.flows]
+        if any(unit in _units(source) for source in sources if source):
+            continue
+        if all(
+            source and _reaches(flow, solver, bindings, source, target) is True
+            for flow, source in zip(atom.flows, sources, strict=True)
+        ):
+            found.append((unit not in read, view.rank(unit), unit, unit))
+    if found:
+        extended = bindings.with_value(atom.target, (min(found)[3],))
+        if extended is not None:
+            yield extended
+
+
+def _positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:
+    """Where a label's instructions stand, or where the output of a used motif is made."""
+    view = solver.view
+    if name in bindings.labels:
+        return [view.ways.of(m.index) for m in bindings.labels[name]]
+    used = bindings.uses.get(name)
+    for held in used.outputs if used is not None else ():
+        if isinstance(held, tuple) and isinstance(held[-1][0], int):
+            return [view.made_at(held[-1][0])]
+    return []
+
+
+def order(atom: OrderAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
+    """``bindings`` where the order holds for every instruction of both sides."""
+    solver.budget.step(atom.line)
+    left, right = (_positions(name, solver, bindings) for name in (atom.left, atom.right))
+    if not left or not right:
+        return None
+    ways = solver.view.ways
+    for a, b in itertools.product(left, right):
+        match atom.relation:
+            case "before":
+                holds = ways.before(a, b, atom.anywhere)
+            case "dom":
+                holds = ways.dominates(a, b)
+            case "pdom":
+                holds = ways.postdominates(a, b)
+            case _:
+                holds = a.block == b.block
+        if not holds:
+            return None
+    return bindings
+
+
+def path(atom: PathAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
+    """``bindings`` where every claim holds about the ways from one instruction to another."""
+    result: Bindings | None = bindings
+    left, right = (_positions(name, solver, bindings) for name in (atom.source, atom.target))
+    if not left or not right:
+        return None
+    for a, b in itertools.product(left, right):
+        for claim in atom.claims:
+            solver.budget.step(atom.line, 2)
+            holds = _on_path(claim, a, b, solver, bindings)
+            if holds is False or result is None:
+                return None
+            if holds is None:
+                result = result.with_doubt("an instruction on the way is guarded")
+    return result
+
+
+def _on_path(claim: ClaimPlan, a: Position, b: Position, solver: Solver, bindings: Bindings) -> bool | None:
+    wanted = _claimed(claim, solver, bindings)
+    ways = solver.view.ways
+    reached, some, every = ways.between(a, b, wanted)
+    if not reached:
+        return False
+    match claim.quantifier:
+        case "no":
+            return not some
+        case "some":
+            return some
+    if not every:
+        return False
+    sure = {i for i in wanted if solver.view.runs_with(i, int(a.index), int(b.index))}
+    return True if ways.between(a, b, sure)[2] else None
+
+
+def _claimed(claim: ClaimPlan, solver: Solver, bindings: Bindings) -> frozenset[int]:
+    """The instructions that a claim speaks of."""
+    if claim.pattern is None:
+        return frozenset(m.index for m in bindings.labels.get(claim.label, ()))
+    free = replace(bindings, labels={}, lenient=False)
+    laid = solver.lay(claim.pattern, free)
+    return frozenset(found.labels[claim.pattern.label][0].index for found in laid)
+
+
+def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
+    """``bindings`` where every claim holds about what a value depends on."""
+    occurrences = bindings.value(atom.value)
+    if not occurrences:
+        return None
+    slices: list[Slice] = []
+    for unit in _units(occurrences):
+        if isinstance(unit, int):
+            found = solver.view.slices.backward(unit, address=atom.addresses)
+            solver.budget.step(atom.line, 1 + len(found.instructions) // 8)
+            slices.append(found)
+    inside = frozenset().union(*(found.instructions for found in slices))
+    certain = all(found.certain for found in slices)
+    result: Bindings = bindings
+    for claim in atom.claims:
+        holds = _in_slice(claim, inside, certain, solver, bindings)
+        if holds is False:
+            return None
+        if holds is None:
+            result = result.with_doubt("not all that a value depends on is known")
+    return result
+
+
+def _in_slice(
+    claim: ClaimPlan, inside: frozenset[int], certain: bool, solver: Solver, bindings: Bindings
+) -> bool | None:
+    wanted = _claimed(claim, solver, bindings)
+    met = not wanted.isdisjoint(inside)
+    match claim.quantifier:
+        case "some":
+            return True if met else (False if certain else None)
+        case "no":
+            return False if met else (True if certain else None)
+    if any(index not in wanted for index in inside if solver.view.is_operation(index)):
+        return False
+    return True if certain else None

@@ -1,0 +1,243 @@
+"""`for` and `chain`: steps linked to runs.
+
+A run of a `for` is a path of the step graph from a step without predecessor to one without
+successor. It counts if it begins where the header says, every counter fulfils the condition, and
+the next one does not. A `chain` is any path; which of them count is decided when everything
+around them is known: the longest for each last link, and none that is a part of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sassql.engine.bindings import Bindings, Bound, Matched
+from sassql.engine.chains import all_paths, best_paths
+from sassql.engine.plan import RepeatAtom
+from sassql.engine.steps import Step, StepGraph, following_counter, header_holds
+from sassql.lang.ast import Chain, For, Literal
+from sassql.lang.fold import fold
+from sassql.lang.walk import parts
+
+if TYPE_CHECKING:
+    from sassql.engine.solve import Solver
+
+Path = tuple[Step, ...]
+
+
+class Repeats:
+    """The runs of one block in one kernel."""
+
+    def __init__(self, atom: RepeatAtom, solver: Solver) -> None:
+        self.atom = atom
+        self.solver = solver
+        self._graphs: dict[str, StepGraph] = {}
+        self._runs: dict[str, tuple[Path, ...]] = {}
+
+    def extend(self, bindings: Bindings) -> Iterator[Bindings]:
+        """``bindings`` with each run that agrees with them."""
+        key, graph = self._graph(bindings)
+        if isinstance(self.atom.block, For):
+            if key not in self._runs:
+                self._runs[key] = tuple(self._maximal_runs(graph))
+            for run in self._runs[key]:
+                self.solver.budget.step(self.atom.line)
+                placed = self.placed(run, bindings)
+                if placed is not None:
+                    yield from self._counted(run, placed)
+        else:
+            paths = all_paths if self.solver.strategy.exhaustive else best_paths
+            for path in paths(graph, self, bindings):
+                placed = self.placed(path, bindings)
+                if placed is not None:
+                    yield placed
+
+    def _graph(self, bindings: Bindings) -> tuple[str, StepGraph]:
+        """The step graph, which depends on names that a step must know beforehand and on nothing else."""
+        atom = self.atom
+        seed = {name: bindings.names.get(atom.outer.get(name, name)) for name in sorted(atom.shared)}
+        loops = {name: bindings.loops[name] for name in atom.loops if name in bindings.loops}
+        wanted = loops if not atom.shared.isdisjoint(loops) else {}
+        key = f"{[(k, str(v)) for k, v in seed.items()]} {sorted(wanted.items())}"
+        if key not in self._graphs:
+            known = {name: value for name, value in seed.items() if value is not None}
+            graph = StepGraph(atom, tuple(self._steps(known, wanted)))
+            graph.link(self.solver.budget, self.solver.strategy.exhaustive)
+            self._graphs[key] = graph
+        return key, self._graphs[key]
+
+    def _steps(self, known: Mapping[str, Bound], loops: Mapping[str, int]) -> Iterator[Step]:
+        block = self.atom.block
+        counter = block.counter.key if isinstance(block, For) else ""
+        made: dict[str, Step] = {}
+        for variant in self.atom.body.variants:
+            names = {variant.names.get(name, name): value for name, value in known.items()}
+            for found in self.solver.conjunction(variant, Bindings(names=names, loops=loops)):
+                number = found.names.get(variant.names.get(counter, counter))
+                if counter and not isinstance(number, int):
+                    continue
+                step = Step(found, variant, number if isinstance(number, int) and counter else None)
+                made.setdefault(found.identity(), step)
+        if counter:
+            yield from made.values()
+            return
+        alike: dict[object, Step] = {}
+        for _, step in sorted(made.items(), key=lambda pair: (bool(pair[1].bindings.doubts), pair[0])):
+            alike.setdefault(self._outcome(step), step)
+        yield from sorted(alike.values(), key=lambda step: step.places)
+
+    def _outcome(self, step: Step) -> object:
+        """What tells two links of a chain apart: instructions and carried and fixed names.
+
+        Sources of a commutative operation in two orders are one link.
+        """
+        names = (*self.atom.carried, *(f"{n}'" for n in self.atom.carried), *sorted(self.atom.fixed))
+        return step.places, tuple(str(step.bound(name)) for name in names)
+
+    def _maximal_runs(self, graph: StepGraph) -> Iterator[Path]:
+        """Every path that goes on as far as it can in both directions."""
+        reached = {n for places in graph.successors for n in places}
+        for start in range(len(graph.steps)):
+            if start not in reached:
+                yield from self._walk((start,), graph)
+
+    def _walk(self, path: tuple[int, ...], graph: StepGraph) -> Iterator[Path]:
+        self.solver.budget.step(self.atom.line)
+        onward = [n for n in graph.successors[path[-1]] if n not in path]
+        if not onward:
+            yield tuple(graph.steps[n] for n in path)
+        for number in onward:
+            yield from self._walk((*path, number), graph)
+
+    def placed(self, run: Sequence[Step], bindings: Bindings) -> Bindings | None:
+        """Names, labels and lists of a run in the bindings of the scope around."""
+        found: Bindings | None = bindings
+        outer = self.atom.outer
+        for name in self.atom.carried:
+            for key, step in ((name, run[0]), (f"{name}'", run[-1])):
+                held = step.bound(key)
+                found = found and (None if held is None else found.with_bound(outer[key], held))
+        for name in sorted(self.atom.fixed):
+            for step in run:
+                held = step.bound(name)
+                found = found and (found if held is None else found.with_bound(outer[name], held))
+        if found is None:
+            return None
+        labels: dict[str, tuple[Matched, ...]] = {}
+        for label in self.atom.labels:
+            labels[label] = tuple(m for step in run for m in step.bindings.labels.get(label, ()))
+        used = [m.index for matched in labels.values() for m in matched]
+        if len(set(used)) < len(used) or any(bindings.uses_instruction(index) for index in used):
+            return None
+        lists = {**self._lists(run), path_key(self.atom): tuple(step.places for step in run)}
+        doubts = tuple(dict.fromkeys((*found.doubts, *(d for step in run for d in step.bindings.doubts))))
+        return replace(
+            found, labels={**found.labels, **labels}, lists={**found.lists, **lists}, doubts=doubts
+        )
+
+    def _lists(self, run: Sequence[Step]) -> dict[str, tuple[object, ...]]:
+        """What each name of the block was on each step."""
+        lists: dict[str, tuple[object, ...]] = {}
+        written = {name: key for step in run for name, key in step.variant.names.items()}
+        for key in {**{k: k for step in run for k in step.bindings.names}, **written}:
+            lists[key] = tuple(step.bound(key) for step in run)
+        return lists
+
+    def _counted(self, run: Sequence[Step], bindings: Bindings) -> Iterator[Bindings]:
+        """The bindings for which the header says exactly this run."""
+        known = {self._written(key): n for key, n in bindings.names.items() if isinstance(n, int)}
+        unknown = [key for key in self.atom.unknowns if not isinstance(bindings.names.get(key), int)]
+        if not unknown:
+            if self._is_complete(run, known):
+                yield bindings
+            return
+        key = unknown[0]
+        for number in self._trials(run):
+            self.solver.budget.step(self.atom.line)
+            if self._is_complete(run, {**known, self._written(key): number}):
+                names = {**bindings.names, key: number}
+                yield replace(bindings, names=names, solved=bindings.solved | {key})
+
+    def _written(self, key: str) -> str:
+        """How an integer of the scope around is written in the header."""
+        return next((name for name, called in self.atom.outer.items() if called == key), key)
+
+    def _is_complete(self, run: Sequence[Step], known: Mapping[str, int]) -> bool:
+        """The run begins as the header says, the condition holds on every rung and not behind the last."""
+        block = self.atom.block
+        assert isinstance(block, For)
+        counters = [step.counter for step in run if step.counter is not None]
+        if fold(block.init, known) != counters[0]:
+            return False
+        if not all(header_holds(self.atom, counter, known) for counter in counters):
+            return False
+        following = following_counter(self.atom, counters[-1])
+        return not isinstance(following, int) or header_holds(self.atom, following, known) is False
+
+    def _trials(self, run: Sequence[Step]) -> list[int]:
+        """Values to try for an integer that only the header mentions, smallest first.
+
+        The numbers that a `where … in {…}` lists; and numbers near the counters of the run, times
+        and plus the numbers in the header, which cover headers of the usual forms.
+        """
+        if self.atom.trials:
+            return list(self.atom.trials)
+        block = self.atom.block
+        assert isinstance(block, For)
+        counters = [step.counter for step in run if step.counter is not None]
+        last = following_counter(self.atom, counters[-1])
+        near = {counters[0], counters[-1], *([last] if isinstance(last, int) else [])}
+        literals = (part for e in (block.init, block.condition) for part in parts(e))
+        whole = {n.value for n in literals if isinstance(n, Literal) and isinstance(n.value, int)} | {1}
+        found = {value for a in near for n in whole for value in (a * n, a + n, a - n, a, *_quotients(a, n))}
+        return sorted(found | {value + 1 for value in found} | {value - 1 for value in found})
+
+
+def _quotients(value: int, by: int) -> tuple[int, ...]:
+    return (value // by,) if by else ()
+
+
+def path_key(atom: RepeatAtom) -> str:
+    """Where bindings keep the instructions of a run, step by step; no name of a user has a space."""
+    return f"path {atom.line}"
+
+
+def maximal(atom: RepeatAtom, found: Sequence[Bindings]) -> list[Bindings]:
+    """The derivations whose chain is the longest one with its last link, and no part of another one.
+
+    Of several longest ones, the one at the lowest addresses.
+    """
+    key = path_key(atom)
+    kept: dict[object, tuple[tuple[int, ...], ...]] = {}
+    for bindings in found:
+        path = _path(bindings, key)
+        if path:
+            group = (tuple(sorted(bindings.loops.items())), path[-1])
+            best = kept.get(group)
+            if best is None or (-len(path), path) < (-len(best), best):
+                kept[group] = path
+    parts_of_others: set[object] = set()
+    for (loops, _), path in [(group, p) for group, p in kept.items() if isinstance(group, tuple)]:
+        for place in range(len(path) - 1):
+            group = (loops, path[place])
+            inner = kept.get(group)
+            if inner is not None and path[place + 1 - len(inner) : place + 1] == inner:
+                parts_of_others.add(group)
+    chain = atom.block
+    assert isinstance(chain, Chain)
+    made = []
+    for bindings in found:
+        path = _path(bindings, key)
+        group = (tuple(sorted(bindings.loops.items())), path[-1] if path else ())
+        if not path or (kept[group] == path and group not in parts_of_others and _fits(chain, path)):
+            made.append(bindings)
+    return made
+
+
+def _fits(chain: Chain, path: Sequence[object]) -> bool:
+    return chain.most is None or len(path) <= chain.most
+
+
+def _path(bindings: Bindings, key: str) -> tuple[tuple[int, ...], ...]:
+    return bindings.lists.get(key, ())  # type: ignore[return-value]

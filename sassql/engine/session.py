@@ -1,0 +1,62 @@
+"""What the engine computes once per kernel, for every motif that is asked about it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import sassql.facts  # noqa: F401  (registers the analyses)
+from sassql.engine.carries import Carries
+from sassql.engine.divergence import Divergence, divergence
+from sassql.engine.reach import Reach
+from sassql.engine.values import Values
+from sassql.engine.ways import Ways
+from sassql.model.kernel import Kernel, provides
+
+if TYPE_CHECKING:
+    from sassql.engine.bindings import Used
+    from sassql.engine.plan import MotifPlan
+
+
+class Session:
+    """Values, flows and ways of a kernel; one for motifs that see everything, one for the others."""
+
+    def __init__(self, kernel: Kernel, everything: bool) -> None:
+        self.kernel = kernel
+        self.everything = everything
+        self.used: dict[tuple[int, bool], tuple[MotifPlan, tuple[Used, ...]]] = {}
+        """Rows of used motifs; the plan is kept so that its number stays its own."""
+
+    @cached_property
+    def diverged(self) -> Divergence:
+        """Copies for diverged warps; none of them where the motif wants to see everything."""
+        return Divergence(frozenset()) if self.everything else divergence(self.kernel)
+
+    @cached_property
+    def values(self) -> Values:
+        """Operand values; the first use computes SSA."""
+        return Values(self.kernel, self.diverged)
+
+    @cached_property
+    def reach(self) -> Reach:
+        return Reach(self.kernel, self.values)
+
+    @cached_property
+    def ways(self) -> Ways:
+        return Ways(self.kernel)
+
+    @cached_property
+    def carries(self) -> Carries:
+        return Carries(self.kernel, self.values, self.diverged)
+
+
+@provides("engine")
+def sessions(kernel: Kernel) -> tuple[Session, Session]:
+    """The sessions of a kernel: without and with what motifs do not see."""
+    return Session(kernel, False), Session(kernel, True)
+
+
+def session(kernel: Kernel, everything: bool) -> Session:
+    """The session of a kernel for motifs that see everything, or for the others."""
+    found: tuple[Session, Session] = kernel.fact("engine")
+    return found[everything]

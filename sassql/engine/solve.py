@@ -1,0 +1,195 @@
+"""Satisfies conjunctions: atom by atom, each extends the bindings or refuses them.
+
+The order of the atoms, and how candidates are looked up, is the strategy's: `naive` tries
+everything in the order of the text, `indexed` the cheapest first. What an atom means is
+said here and in the modules that it calls, once for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from sassql.engine.bindings import Bindings
+from sassql.engine.budget import Budget
+from sassql.engine.expressions import Scope as ExpressionScope
+from sassql.engine.expressions import truth
+from sassql.engine.looping import border, carried, loops
+from sassql.engine.negation import absent, every, optional
+from sassql.engine.plan import (
+    Atom,
+    BorderAtom,
+    CarryAtom,
+    Conjunction,
+    EveryAtom,
+    FirstAtom,
+    FlowAtom,
+    LineAtom,
+    LoopAtom,
+    OrderAtom,
+    PathAtom,
+    RepeatAtom,
+    Scope,
+    ScopeAtom,
+    SliceAtom,
+    UseAtom,
+    WhereAtom,
+)
+from sassql.engine.relations import first_reached, flow, order, path, sliced
+from sassql.engine.repeat import Repeats, maximal
+from sassql.engine.uses import use_rows
+from sassql.engine.view import Candidate, View
+
+UNKNOWN_CONDITION = "a condition is unknown"
+
+
+class Strategy(Protocol):
+    """How a conjunction is searched."""
+
+    exhaustive: bool
+    """Whether repetitions try every path, and flows are followed anew each time."""
+
+    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Sequence[Atom]:
+        """The atoms in the order in which they are evaluated."""
+        ...
+
+    def candidates(self, line: LineAtom, view: View, bindings: Bindings) -> Sequence[Candidate]:
+        """A superset of the places where a line may lie, in address order."""
+        ...
+
+
+class Solver:
+    """Evaluates the scopes of one motif in one kernel."""
+
+    def __init__(self, view: View, strategy: Strategy, budget: Budget) -> None:
+        self.view = view
+        self.strategy = strategy
+        self.budget = budget
+        self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
+        self._repeats: dict[int, Repeats] = {}
+
+    def solve(self, scope: Scope, bindings: Bindings) -> Iterator[Bindings]:
+        """Every way to satisfy a scope that agrees with ``bindings``; the first branches first."""
+        for number, variant in enumerate(scope.variants):
+            start = replace(bindings, branches=(*bindings.branches, number))
+            yield from self.conjunction(variant, start)
+
+    def conjunction(self, conjunction: Conjunction, bindings: Bindings) -> Iterator[Bindings]:
+        """Every way to satisfy a conjunction."""
+        key = (id(conjunction), bound_keys(bindings))
+        order = self._orders.get(key)
+        if order is None:
+            order = self._orders[key] = self.strategy.order(conjunction, self.view, key[1])
+        found = self._extend(order, 0, bindings)
+        if not conjunction.late and not conjunction.chains:
+            return found
+        return self._finished(conjunction, found)
+
+    def _extend(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> Iterator[Bindings]:
+        if place == len(atoms):
+            yield bindings
+            return
+        for extended in self._atom(atoms[place], bindings):
+            yield from self._extend(atoms, place + 1, extended)
+
+    def _finished(self, conjunction: Conjunction, found: Iterator[Bindings]) -> Iterator[Bindings]:
+        """Only maximal chains; then conditions on lists, and of integers that solve a header the smallest."""
+        kept: Iterable[Bindings] = found
+        for chain in conjunction.chains:
+            kept = maximal(chain, list(kept))
+        ordered = sorted(kept, key=_by_solved) if conjunction.late else kept
+        seen: set[str] = set()
+        for bindings in ordered:
+            identity = bindings.identity() if bindings.solved else ""
+            if identity and identity in seen:
+                continue
+            passed: Bindings | None = bindings
+            for condition in conjunction.late:
+                passed = passed and self._where(condition, passed)
+            if passed is not None:
+                seen.add(identity)
+                yield passed
+
+    def _atom(self, atom: Atom, bindings: Bindings) -> Iterator[Bindings]:
+        """Every extension of ``bindings`` with which an atom holds."""
+        match atom:
+            case LineAtom():
+                yield from self._line(atom, bindings)
+            case LoopAtom():
+                yield from loops(atom, self.view, bindings, self.budget)
+            case CarryAtom():
+                yield from carried(atom, self.view, bindings, self.budget)
+            case BorderAtom():
+                yield from border(atom, self.view, bindings, self.budget)
+            case FlowAtom():
+                yield from flow(atom, self, bindings)
+            case FirstAtom():
+                yield from first_reached(atom, self, bindings)
+            case RepeatAtom():
+                yield from self.repeats(atom).extend(bindings)
+            case UseAtom():
+                yield from use_rows(atom, self, bindings)
+            case ScopeAtom(kind="opt"):
+                yield from optional(atom, self, bindings)
+            case _:
+                extended = self._check(atom, bindings)
+                if extended is not None:
+                    yield extended
+
+    def _check(self, atom: Atom, bindings: Bindings) -> Bindings | None:
+        """``bindings`` where an atom that binds no name holds, with a doubt where that is unknown."""
+        match atom:
+            case WhereAtom():
+                return self._where(atom, bindings)
+            case OrderAtom():
+                return order(atom, self, bindings)
+            case PathAtom():
+                return path(atom, self, bindings)
+            case SliceAtom():
+                return sliced(atom, self, bindings)
+            case ScopeAtom():
+                return absent(atom, self, bindings)
+            case EveryAtom():
+                return every(atom, self, bindings)
+        raise TypeError(f"no meaning for {type(atom).__name__}")
+
+    def _line(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
+        for candidate in self.strategy.candidates(atom, self.view, bindings):
+            self.budget.step(atom.line)
+            extended = self.view.lay(atom, candidate, bindings)
+            if extended is not None:
+                yield extended
+
+    def lay(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
+        """Every way to lay one line."""
+        return self._line(atom, bindings)
+
+    def _where(self, atom: WhereAtom, bindings: Bindings) -> Bindings | None:
+        self.budget.step(atom.line)
+        holds = truth(atom.condition, ExpressionScope(bindings, self.view, atom.names))
+        if holds is None:
+            return bindings.with_doubt(UNKNOWN_CONDITION)
+        return bindings if holds else None
+
+    def repeats(self, atom: RepeatAtom) -> Repeats:
+        """The runs of a repetition, found once."""
+        found = self._repeats.get(id(atom))
+        if found is None:
+            found = self._repeats[id(atom)] = Repeats(atom, self)
+        return found
+
+
+def bound_keys(bindings: Bindings) -> frozenset[str]:
+    """Everything that is bound."""
+    return frozenset((*bindings.names, *bindings.labels, *bindings.loops, *bindings.uses, *bindings.lists))
+
+
+def _by_solved(bindings: Bindings) -> tuple[list[int], list[int]]:
+    solved = [bindings.names[key] for key in sorted(bindings.solved)]
+    return places(bindings), [number for number in solved if isinstance(number, int)]
+
+
+def places(bindings: Bindings) -> list[int]:
+    """Instruction numbers by label: the order of derivations."""
+    return [matched.index for _, found in sorted(bindings.labels.items()) for matched in found]

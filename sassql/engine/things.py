@@ -1,0 +1,115 @@
+"""What an expression may speak of besides numbers and texts, and when two of them are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sassql.engine.bindings import Occurrences
+from sassql.facts.addresses import Address, Base
+from sassql.facts.alias import Answer, overlaps, same
+from sassql.facts.polynomials import Polynomial, signed
+
+MIXED: Final = "mixed"
+"""What a column says where the steps of a run differ."""
+_TRUTH: dict[Answer, bool | None] = {Answer.YES: True, Answer.NO: False, Answer.UNKNOWN: None}
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A value for each step."""
+
+    items: tuple[object, ...]
+
+    def common(self) -> object:
+        """The one value of all steps, `MIXED` where they differ, unknown where there are none."""
+        if not self.items:
+            return None
+        first = self.items[0]
+        return first if all(item == first for item in self.items) else MIXED
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRef:
+    """A value, in the widths in which it was met."""
+
+    occurrences: Occurrences
+
+    def __str__(self) -> str:
+        return str(self.occurrences)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRef:
+    """A loop by its number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"loop {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRef:
+    """The kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of a kernel: how many, and how many of them go where nobody knows."""
+
+    count: int
+    unresolved: int
+
+
+def single(value: object) -> object:
+    """One value for a list: what its steps have in common, or `MIXED`."""
+    return value.common() if isinstance(value, Many) else value
+
+
+def flat(arguments: Iterable[object]) -> list[object]:
+    """All arguments, lists taken apart."""
+    return [item for a in arguments for item in (a.items if isinstance(a, Many) else (a,))]
+
+
+def equal(left: object, right: object) -> bool | None:
+    """Whether two things are the same; None where that is not known."""
+    if left is None or right is None:
+        return None
+    match left, right:
+        case Address(), Address():
+            return _TRUTH[same(left, right).answer]
+        case Base(), Base():
+            return None if "none" in (left.kind, right.kind) else left == right
+        case Polynomial(), int() | float():
+            number = left.value
+            return False if number is None else signed(number) == right
+        case int() | float(), Polynomial():
+            return equal(right, left)
+        case ValueRef(occurrences=one), ValueRef(occurrences=other):
+            return one[-1] == other[-1] or one == other
+    return left == right
+
+
+def all_same(arguments: Iterable[object]) -> bool | None:
+    """Whether all are the same thing: no where two certainly differ."""
+    items = flat(arguments)
+    known = [item for item in items if item is not None]
+    answers = [equal(known[0], item) for item in known[1:]]
+    if False in answers:
+        return False
+    return None if len(known) < len(items) or None in answers else True
+
+
+def meet(arguments: Iterable[object]) -> bool | None:
+    """Whether the bytes of two addresses meet, over all threads and iterations."""
+    items = flat(arguments)
+    if len(items) != 2 or not isinstance(items[0], Address) or not isinstance(items[1], Address):
+        return None
+    return _TRUTH[overlaps(items[0], items[1]).answer]
+
+
+def plain(value: object) -> object:
+    """A thing as a column shows it."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
