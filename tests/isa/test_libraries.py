@@ -40,6 +40,7 @@ def assert_equal(scripts, path: Path, least: int) -> None:
         assert score.unknown == {}, (arch, score.examples)
         assert score.equal + score.known.total() == score.total
         assert score.calls == score.calls_equal
+        assert set(score.unmarked) <= {"NOP"}, "padding only"
     judged = sum(score.total + score.calls for score in scores.values())
     if os.environ.get("SASSQL_NVDISASM_12"):
         assert unjudged == {}

@@ -97,3 +97,4 @@ def test_whole_cubins_have_the_registers_that_nvdisasm_marks(scripts, number):
     assert score.unknown == {}, score.examples
     assert score.equal + score.known.total() == score.total > 5_000
     assert score.calls == score.calls_equal
+    assert set(score.unmarked) <= {"NOP"}, "padding only"
