@@ -13,7 +13,8 @@ Holes: `$i32` input and `$o32` output of that many bits (8, 16, 32, 64, 128), `$
 predicates, `$i32*4` a list of four, `$s` an address in shared memory, `$g` in global memory, `$c` in
 constant memory, `$a` in whichever of them the instruction names, `$t` a tensor map or handle.
 `<a|b>` makes a form for each of `a` and `b`, `<1:a|b> <1:c|d>` one for `a c` and one for `b d`.
-Words that begin with & are directives of the kernel, = for a blank: `&.reqntid=128,1,1`.
+Words that begin with & are directives of the kernel, = for a blank: `&.reqntid=128,1,1`. A word that
+begins with ? says which architectures have the form, by the beginning of their name: `?sm_12`.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Builder:
 
 def kernel(form: str, name: str, variant: str) -> str:
     """PTX of a kernel around one form."""
-    words = form.split()
+    words = [word for word in form.split() if not word.startswith("?")]
     directives = [word[1:].replace(",", ", ").replace("=", " ") for word in words if word.startswith("&")]
     builder = Builder(variant, form)
     text = _HOLE.sub(builder.hole, " ".join(word for word in words if not word.startswith("&")))
@@ -241,9 +242,12 @@ def linked_here(ptx: str, arch: str) -> tuple[bytes, str]:
 
 def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[list[bytes], dict[int, str]]]:
     """Cubins with the forms that an architecture takes; by number, what it refused and why."""
+    other = {n: f"not for {arch}" for n, form in enumerate(selected) if not _meant_for(arch, form)}
+    yield [], other
     named = [
         (f"k{number}_{variant}", form, variant)
         for number, form in enumerate(selected)
+        if number not in other
         for variant in VARIANTS
         if variant in ("memory", "parameters") or len(_HOLE.findall(form)) > 2
     ]
@@ -252,6 +256,11 @@ def modules(arch: str, selected: Sequence[str]) -> Iterator[tuple[list[bytes], d
         made = [(name, kernel(form, name, variant)) for name, form, variant in chunk]
         cubins, refused = assemble(made, arch)
         yield cubins, {int(name[1:].partition("_")[0]): line for name, line in refused.items()}
+
+
+def _meant_for(arch: str, form: str) -> bool:
+    """Some forms crash the ptxas of architectures that do without them, and one crash costs many runs."""
+    return all(arch.startswith(word[1:]) for word in form.split() if word.startswith("?"))
 
 
 def main() -> int:
