@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from sassql.errors import PatternError, Place
-from sassql.lang import blocks, connect, names, unsupported, vocabulary
+from sassql.lang import blocks, connect, names, unsupported, uses, vocabulary
 from sassql.lang.ast import PatternFile
 from sassql.lang.findings import CHECKS, Finding, Severity
 from sassql.lang.parse import parse, parse_file
 
-MODULES = (unsupported, vocabulary, names, blocks, connect)
+MODULES = (unsupported, vocabulary, names, uses, blocks, connect)
 """Modules whose checks run, in the order in which their findings matter."""
 
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sassql.lang.ast import (
+    Chain,
     Either,
     Equal,
+    Every,
     Expression,
     Flow,
     For,
     Line,
+    Loop,
     Motif,
+    No,
+    Opt,
     Order,
     Path,
     PatternFile,
@@ -37,7 +42,7 @@ def disconnected_pattern(file: PatternFile) -> Iterator[Told]:
     for motif in file.motifs:
         yield from _disconnected(motif.body, motif)
         for statement in statements(motif.body):
-            if isinstance(statement, For):
+            if isinstance(statement, For | Chain):
                 yield from _disconnected(statement.body, motif)
 
 
@@ -54,7 +59,11 @@ def _disconnected(body: tuple[Statement, ...], motif: Motif) -> Iterator[Told]:
 
 
 def components(body: tuple[Statement, ...]) -> list[Position]:
-    """Place of the first statement of each group of statements that hang together by names."""
+    """Place of the first statement of each group of statements that hang together by names.
+
+    A loop is no statement of its own here: lying in one loop connects nothing, being carried
+    round by it does. What must not be there, and what holds for every line, needs no connection.
+    """
     parent: dict[str, str] = {}
 
     def find(key: str) -> str:
@@ -63,18 +72,34 @@ def components(body: tuple[Statement, ...]) -> list[Position]:
         return key
 
     units: list[tuple[Position, str]] = []
-    for number, statement in enumerate(body):
+    for number, statement in enumerate(_flat(body)):
+        if isinstance(statement, No | Every):
+            continue
         keys = _keys(statement)
-        if isinstance(statement, Line | For | Use | Either):
+        if isinstance(statement, _UNITS):
             unit = f"unit {number}"
             units.append((statement.at, unit))
             keys = [unit, *keys]
         for key in keys[1:]:
             parent[find(key)] = find(keys[0])
+        for key in keys:
+            if key.endswith("'"):  # a step ties what goes in and what comes out
+                parent[find(key)] = find(key[:-1])
     found: dict[str, Position] = {}
     for at, unit in units:
         found.setdefault(find(unit), at)
     return list(found.values())
+
+
+_UNITS = (Line, For, Chain, Use, Either, Opt)
+
+
+def _flat(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    for statement in body:
+        if isinstance(statement, Loop):
+            yield from _flat(statement.body)
+        else:
+            yield statement
 
 
 def _keys(statement: Statement) -> list[str]:
@@ -93,7 +118,7 @@ def _keys(statement: Statement) -> list[str]:
         case Where(condition=condition):
             return _mentioned(condition)
     found = [key for expression in expressions(statement) for key in _mentioned(expression)]
-    if isinstance(statement, For | Either):
+    if isinstance(statement, For | Chain | Either | Opt):
         inner = statements((statement,))
         next(inner)
         found += [key for s in inner if not isinstance(s, For | Either) for key in _keys(s)]
@@ -101,5 +126,7 @@ def _keys(statement: Statement) -> list[str]:
 
 
 def _mentioned(expression: Expression) -> list[str]:
-    symbols = [part.name for part in parts(expression) if isinstance(part, Symbol) and part.name != "kernel"]
-    return [*(name.key for name in expression_names(expression)), *symbols]
+    """Names and labels in an expression; loops and the kernel connect nothing."""
+    symbols = [p.name for p in parts(expression) if isinstance(p, Symbol) and p.name != "kernel"]
+    labels = [name for name in symbols if not name[0].isupper()]
+    return [*(name.key for name in expression_names(expression)), *labels]

@@ -19,6 +19,28 @@ def body(text):
 REFUSED = [
     # id, text, line, message, hint
     ("SQ001", body("a: BRA `(.L_x_1)"), 2, "``(.L_x_1)` is in the language", "write `_` in its place"),
+    ("SQ024", body("a: FADD %x\nuse shufle(%x)"), 3, "no motif `shufle`", "looked for `shufle.sq`"),
+    (
+        "SQ025",
+        "motif m {\nFADD %x\nuse n(%x) }\nmotif n(%a) {\nFADD %a\nuse m() }",
+        3,
+        "`m` uses itself, through `n`",
+        "",
+    ),
+    (
+        "SQ026",
+        "motif n(%a -> %r) { FADD %r, %a }\nmotif m {\nFADD %x\nuse n(%x, %x -> %x) }",
+        4,
+        "2 inputs, but `n` has 1",
+        "its inputs: `%a`",
+    ),
+    (
+        "SQ027",
+        "motif n(%a) { f: FADD %a\nemit op = f.op }\nmotif m {\nFADD %x\nuse n(%x) as u\nemit o = u.opp }",
+        6,
+        "`u` has no column `opp`",
+        "did you mean `op`?",
+    ),
     ("SQ002", body("a: FADX %x"), 2, "unknown opcode `FADX`", "did you mean `FADD`?"),
     ("SQ002", body("a: SHFL.BFLY|DOWN %x"), 2, "unknown opcode `DOWN`", "`SHFL.{BFLY|DOWN}`"),
     ("SQ002", body("a: MAX %x"), 2, "unknown opcode `MAX`", "did you mean the class `<max>`?"),
