@@ -99,9 +99,16 @@ def _interface(key: str, scope: Scope) -> object:
 
 
 def doubt(kernel: Kernel) -> str:
-    """Why nothing about this kernel is certain, or an empty string: its control flow is not all known."""
+    """Why nothing about this kernel is certain, or an empty string.
+
+    Its control flow is not all known, or it has instructions that the tables lack.
+    """
     unresolved = kernel.fact("blocks").unresolved
-    if not unresolved:
-        return ""
-    address = int(kernel.addresses[unresolved[0]])
-    return f"the targets of the branch at {address:#x} are not known"
+    if unresolved:
+        address = int(kernel.addresses[unresolved[0]])
+        return f"the targets of the branch at {address:#x} are not known"
+    unknown = kernel.fact("accesses").incomplete
+    if unknown:
+        first = kernel.instructions[unknown[0]]
+        return f"{first.opcode or 'the instruction'} at {first.address:#x} is not in the tables"
+    return ""
