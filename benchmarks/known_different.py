@@ -38,8 +38,13 @@ def rule(ins: Instruction, marks: Marks) -> str:
     return next((name for name, explains in RULES.items() if explains(ins, unmarked)), "")
 
 
+def reason(name: str) -> str:
+    """Why nvdisasm marks something else, in one sentence."""
+    return (RULES[name].__doc__ or "").partition("\n")[0]
+
+
 def _predicates_by_mask(ins: Instruction, unmarked: Unmarked) -> bool:
-    """What ``PR`` and ``UPR`` stand for is not marked; everything else of these instructions is."""
+    """The text has PR or UPR and a mask, and nvdisasm marks no predicate for it; all the rest is compared."""
     group = frozenset(map(str, ins.form.group))
     defines = ins.form.shape.group is not None and ins.form.shape.group.defines
     expected: Unmarked = (group, frozenset()) if defines else (frozenset(), group)
@@ -48,12 +53,12 @@ def _predicates_by_mask(ins: Instruction, unmarked: Unmarked) -> bool:
 
 
 def _uniform_from_63(ins: Instruction, unmarked: Unmarked) -> bool:
-    """The table of uniform registers ends at UR62, where Blackwell has more."""
+    """The table of nvdisasm has uniform registers up to UR62 only, and Blackwell has more."""
     return _sm(ins.kernel) >= FIRST_BLACKWELL and all(map(_beyond_the_table, unmarked[0] | unmarked[1]))
 
 
 def _texture_pairs(ins: Instruction, unmarked: Unmarked) -> bool:
-    """From sm_100 on only the first register of these operands is marked."""
+    """From sm_100 on nvdisasm marks only the first register of some texture operands, on sm_75 to sm_90 all."""
     if ins.opcode not in _TEXTURE or _sm(ins.kernel) < FIRST_BLACKWELL:
         return False
     operands = [o for o in ins.operands if isinstance(o, RegisterOperand) and o.role in _TEXTURE_ROLES]
@@ -64,7 +69,7 @@ def _texture_pairs(ins: Instruction, unmarked: Unmarked) -> bool:
 
 
 def _ur2_of_sm_87(ins: Instruction, unmarked: Unmarked) -> bool:
-    """Code that ptxas 12 puts before a kernel on sm_87 tests and sets UR2: never marked there."""
+    """Code that ptxas 12 puts before a kernel on sm_87 tests and sets UR2, which nvdisasm 12.8 never marks."""
     only = unmarked[0] | unmarked[1] == {"UR2"}
     return only and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
 

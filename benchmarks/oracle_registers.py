@@ -124,6 +124,8 @@ def report(scores: Mapping[str, Score], unjudged: Mapping[str, int], show: int) 
         only_known = {s: r for s, r in score.known_shapes.items() if s not in score.observed.rows}
         for key, rule in sorted(only_known.items()):
             print(f"    never fully judged ({rule}): {key}")
+    for name in sorted({rule for score in scores.values() for rule in score.known}):
+        print(f"rule {name}: {known_different.reason(name)}")
     for arch, count in sorted(unjudged.items()):
         print(f"{arch}: {count} instructions not judged (no tool, or refused by it)")
 
