@@ -12,6 +12,7 @@ from sassql.engine.things import Calls, KernelRef, LoopRef, Many, ValueRef
 from sassql.facts.addresses import Address, Addresses
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
+from sassql.facts.meanings import Meanings
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
 from sassql.lang.ast import Attribute, ClassLiteral, ClassUse, Expression, Literal, Modifier, Opcode, Opset
@@ -60,6 +61,14 @@ def _barrier_of(matched: Matched, view: View) -> object:
     return view.barrier_of(matched.index)
 
 
+def _dtype(matched: Matched, view: View) -> object:
+    """The element type of the result, such as ``f32`` or ``f16x2``; unknown where no table says it."""
+    meanings: Meanings = view.kernel.fact("meanings")
+    found = [m for m in meanings.at(matched.index) if m.type]
+    longer = [m for m in map(meanings.of, (r for m in found for r in m.results)) if m is not None and m.type]
+    return (longer or found)[0].type if longer or found else None
+
+
 LABEL: dict[str, Callable[[Matched, View], object]] = {
     "op": lambda matched, view: matched.operation,
     "opcode": lambda matched, view: view.form(matched.index).opcode,
@@ -71,6 +80,7 @@ LABEL: dict[str, Callable[[Matched, View], object]] = {
     "value": _value,
     "loop": _loop,
     "mbar": _barrier_of,
+    "dtype": _dtype,
 }
 
 

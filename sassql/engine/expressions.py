@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sassql.engine import functions
 from sassql.engine.attributes import attribute_of, method_of
 from sassql.engine.bindings import Bindings
 from sassql.engine.things import (
@@ -209,5 +210,11 @@ FUNCTIONS: dict[str, Callable[[list[object]], object]] = {
     "max": _over_numbers(max),
     "bound": _bound,
     "overlaps": meet,
+    "rank": functions.rank,
+    "case": functions.case,
+    "first": functions.first,
+    "relation": functions.index_relation,
+    "pow": functions.power,
+    "distinct": functions.distinct,
 }
 """The functions of the language; `sassql.lang.vocabulary.FUNCTIONS` has their names."""

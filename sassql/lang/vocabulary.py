@@ -36,7 +36,7 @@ from sassql.lang.findings import Severity, Told, check, meant
 from sassql.lang.messages import HEADER_WORDS
 from sassql.lang.walk import expressions, labels, lines, opcodes, opsets, parts, statements
 
-ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape", "value", "loop", "mbar")
+ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape", "value", "loop", "mbar", "dtype")
 """What may follow a label."""
 
 VALUE_ATTRIBUTES = ("def", "op")
@@ -51,7 +51,10 @@ KERNEL_ATTRIBUTES = (
 )
 CALL_ATTRIBUTES = ("count", "unresolved")
 
-FUNCTIONS = ("same", "count", "sum", "min", "max", "bound", "overlaps")
+FUNCTIONS = (
+    *("same", "count", "sum", "min", "max", "bound", "overlaps"),
+    *("rank", "case", "first", "relation", "pow", "distinct"),
+)
 
 SCOPES = ("kernel", "all")
 

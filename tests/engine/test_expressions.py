@@ -24,6 +24,30 @@ def expression(text):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("rank(1, 2, 4)", 3),
+        ("rank(16, 17, 1)", 2),  # 16 ^ 17 is 1
+        ("rank(many, 3)", 2),
+        ("rank(a, u)", None),
+        ('case(a, 2, "two", 1, "one")', "one"),
+        ('case(a, 2, "two", "else")', "else"),
+        ('case(a, 2, "two")', None),
+        ('case(u, 2, "two", "else")', None),
+        ("first(u, b, a)", 2),
+        ("first(u)", None),
+        ("pow(2, 5)", 32),
+        ("pow(2, u)", None),
+        ("distinct(a, b, many)", 2),
+        ("distinct(a, u)", None),
+        ("relation(a, b)", None),
+    ],
+)
+def test_functions(text, value):
+    assert single(evaluate(expression(f"{text} == 0").left, ColumnScope(COLUMNS))) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
         ("a == 1", True),
         ("a != 1", False),
         ("a < b", True),
