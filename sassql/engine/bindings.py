@@ -8,7 +8,7 @@ which they are met does not matter.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sassql.engine.values import Units
@@ -81,24 +81,41 @@ class Bindings:
         found = self.names.get(key, ())
         return found if isinstance(found, tuple) else ()
 
+    def _named(self, names: Mapping[str, Bound]) -> Bindings:
+        return self._with(names, self.labels)
+
+    def _with(self, names: Mapping[str, Bound], labels: Mapping[str, tuple[Matched, ...]]) -> Bindings:
+        """A copy with other names and labels; `dataclasses.replace` takes ten times as long."""
+        return Bindings(
+            names,
+            labels,
+            self.lists,
+            self.loops,
+            self.uses,
+            self.solved,
+            self.doubts,
+            self.branches,
+            self.lenient,
+        )
+
     def with_value(self, key: str, units: Units) -> Bindings | None:
         """The bindings with one more occurrence of a value, or None where it is another value."""
         known = self.names.get(key)
         if known is None:
-            return replace(self, names={**self.names, key: (units,)})
+            return self._named({**self.names, key: (units,)})
         return self if known == (units,) else self.with_occurrences(key, (units,))
 
     def with_occurrences(self, key: str, found: Occurrences) -> Bindings | None:
         """As `with_value`, for several occurrences at once."""
         merged = unify(self.value(key), found)
-        return None if merged is None else replace(self, names={**self.names, key: merged})
+        return None if merged is None else self._named({**self.names, key: merged})
 
     def with_integer(self, key: str, number: int) -> Bindings | None:
         """The bindings with an integer, or None where the name is another one."""
         known = self.names.get(key)
         if known is not None:
             return self if known == number else None
-        return replace(self, names={**self.names, key: number})
+        return self._named({**self.names, key: number})
 
     def with_address(self, key: str, address: Address) -> Bindings | None:
         """The bindings with an address, or None where the name is not certainly the same bytes."""
@@ -108,7 +125,7 @@ class Bindings:
             if answer is Answer.UNKNOWN and self.lenient:
                 return self.with_doubt("two addresses may be the same")
             return self if answer is Answer.YES else None
-        return replace(self, names={**self.names, key: address})
+        return self._named({**self.names, key: address})
 
     def with_bound(self, key: str, found: Bound) -> Bindings | None:
         """The bindings with whatever a name stands for elsewhere."""
@@ -122,7 +139,7 @@ class Bindings:
 
     def with_label(self, label: str, matched: tuple[Matched, ...]) -> Bindings:
         """The bindings with the instructions of a label."""
-        return replace(self, labels={**self.labels, label: matched})
+        return self._with(self.names, {**self.labels, label: matched})
 
     def with_loop(self, key: str, number: int) -> Bindings | None:
         """The bindings with a loop, or None where the name is another one."""
@@ -135,21 +152,28 @@ class Bindings:
         """The bindings, no longer certain."""
         return self if reason in self.doubts else replace(self, doubts=(*self.doubts, reason))
 
-    def identity(self) -> str:
+    def identity(self) -> Hashable:
         """Equal for derivations that differ in nothing but integers solved from a header, and in doubts."""
-        names = sorted((k, _text(v)) for k, v in self.names.items() if k not in self.solved)
-        uses = sorted((alias, used.order, str(used.outputs)) for alias, used in self.uses.items())
-        parts = (sorted(self.labels.items()), sorted(self.loops.items()), sorted(self.lists.items(), key=str))
-        return str((names, uses, self.branches, *parts))
+        names = frozenset((k, _place(v)) for k, v in self.names.items() if k not in self.solved)
+        uses = frozenset((alias, used.order, str(used.outputs)) for alias, used in self.uses.items())
+        lists = frozenset((k, tuple(_place(item) for item in found)) for k, found in self.lists.items())
+        labels, loops = frozenset(self.labels.items()), frozenset(self.loops.items())
+        return names, uses, self.branches, labels, loops, lists
+
+    def text(self) -> str:
+        """The names as text: an order among derivations of one place."""
+        return str(sorted((key, str(found)) for key, found in self.names.items()))
 
     def uses_instruction(self, index: int) -> bool:
         """True where some label is instruction ``index`` already: labels are never the same one."""
         return any(m.index == index for matched in self.labels.values() for m in matched)
 
 
-def _text(found: object) -> str:
+def _place(found: object) -> object:
     """A name's value, for comparison: an address is its place, not the instruction that has it."""
-    return f"{found} {found.width}" if isinstance(found, Address) else str(found)
+    if isinstance(found, Address):
+        return found.space, found.base, found.polynomial, found.offset, found.width
+    return found
 
 
 def contains(wide: Units, narrow: Units) -> bool:

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from sassql.engine import compile_atoms as atoms
 from sassql.engine.compile_names import ScopeNames, primed_in
-from sassql.engine.plan import FlowAtom, LineAtom, RepeatAtom, Scope
+from sassql.engine.plan import (
+    BorderAtom,
+    CarryAtom,
+    EveryAtom,
+    FirstAtom,
+    FlowAtom,
+    LineAtom,
+    LoopAtom,
+    RepeatAtom,
+    Scope,
+    ScopeAtom,
+)
 from sassql.lang.ast import (
     Chain,
     For,
@@ -46,7 +57,7 @@ def repeat_atom(
         if not (isinstance(block, For) and key == block.counter.key)
     }
     unknowns = _unknowns(block, called) if isinstance(block, For) else ()
-    needs_loop = loops if _needs_surroundings(body) else ()
+    needs_loop = loops if _needs_loops(body) else ()
     keys = frozenset({*labels, *outer.values(), *unknowns, *needs_loop})
     return RepeatAtom(
         line=block.at.line,
@@ -56,7 +67,7 @@ def repeat_atom(
         labels=labels,
         carried=carried,
         fixed=fixed,
-        shared=frozenset({*(fixed if _needs_surroundings(body) else ()), *needs_loop}),
+        shared=frozenset({*(key for key in fixed if key in _judged(body)), *needs_loop}),
         ends=makers or labels,
         outer=outer,
         tied=frozenset(carried) & names.elsewhere(block),
@@ -71,12 +82,17 @@ def _laid(block: For | Chain) -> list[Line]:
     return [line for line in lines(block.body) if id(line) not in hidden]
 
 
-def _needs_surroundings(body: Scope) -> bool:
-    """True where a step cannot be judged by its lines alone."""
-    return any(
-        not isinstance(atom, LineAtom) and not (isinstance(atom, FlowAtom) and not atom.loops)
-        for variant in body.variants
-        for atom in variant.atoms
+def _needs_loops(body: Scope) -> bool:
+    """True where it matters to a step in which loop it lies: flows do not cross its header."""
+    kinds = (FlowAtom, FirstAtom, ScopeAtom, EveryAtom)
+    return any(isinstance(atom, kinds) for variant in body.variants for atom in variant.atoms)
+
+
+def _judged(body: Scope) -> frozenset[str]:
+    """Names that a step must know before it can be judged: those of what is no line and no flow."""
+    kinds = (LineAtom, FlowAtom, FirstAtom, LoopAtom, CarryAtom, BorderAtom)
+    return frozenset().union(
+        *(a.keys for v in body.variants for a in (*v.atoms, *v.late) if not isinstance(a, kinds))
     )
 
 

@@ -173,9 +173,14 @@ def _claimed(claim: ClaimPlan, solver: Solver, bindings: Bindings) -> frozenset[
     """The instructions that a claim speaks of."""
     if claim.pattern is None:
         return frozenset(m.index for m in bindings.labels.get(claim.label, ()))
-    free = replace(bindings, labels={}, lenient=False)
-    laid = solver.lay(claim.pattern, free)
-    return frozenset(found.labels[claim.pattern.label][0].index for found in laid)
+    known = solver.claimed.get(id(claim))
+    if known is None:
+        free = replace(bindings, labels={}, lenient=False)
+        laid = solver.lay(claim.pattern, free)
+        known = frozenset(found.labels[claim.pattern.label][0].index for found in laid)
+        if not any(slot.key for slot in claim.pattern.slots):
+            solver.claimed[id(claim)] = known
+    return known
 
 
 def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | None:

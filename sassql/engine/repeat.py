@@ -8,7 +8,7 @@ around them is known: the longest for each last link, and none that is a part of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,7 @@ class Repeats:
     def _steps(self, known: Mapping[str, Bound], loops: Mapping[str, int]) -> Iterator[Step]:
         block = self.atom.block
         counter = block.counter.key if isinstance(block, For) else ""
-        made: dict[str, Step] = {}
+        made: dict[Hashable, Step] = {}
         for variant in self.atom.body.variants:
             names = {variant.names.get(name, name): value for name, value in known.items()}
             for found in self.solver.conjunction(variant, Bindings(names=names, loops=loops)):
@@ -82,12 +82,13 @@ class Repeats:
         if counter:
             yield from made.values()
             return
-        alike: dict[object, Step] = {}
-        for _, step in sorted(made.items(), key=lambda pair: (bool(pair[1].bindings.doubts), pair[0])):
-            alike.setdefault(self._outcome(step), step)
-        yield from sorted(alike.values(), key=lambda step: step.places)
+        alike: dict[Hashable, list[Step]] = {}
+        for step in made.values():
+            alike.setdefault(self._outcome(step), []).append(step)
+        best = (min(steps, key=_preference) if len(steps) > 1 else steps[0] for steps in alike.values())
+        yield from sorted(best, key=lambda step: step.places)
 
-    def _outcome(self, step: Step) -> object:
+    def _outcome(self, step: Step) -> Hashable:
         """What tells two links of a chain apart: instructions and carried and fixed names.
 
         Sources of a commutative operation in two orders are one link.
@@ -192,6 +193,10 @@ class Repeats:
         whole = {n.value for n in literals if isinstance(n, Literal) and isinstance(n.value, int)} | {1}
         found = {value for a in near for n in whole for value in (a * n, a + n, a - n, a, *_quotients(a, n))}
         return sorted(found | {value + 1 for value in found} | {value - 1 for value in found})
+
+
+def _preference(step: Step) -> tuple[bool, str]:
+    return bool(step.bindings.doubts), step.bindings.text()
 
 
 def _quotients(value: int, by: int) -> tuple[int, ...]:

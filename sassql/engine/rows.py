@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sassql.engine.bindings import Bindings
@@ -36,7 +36,7 @@ def groups(plan: MotifPlan, derivations: Iterable[Bindings]) -> list[Group]:
     the lowest addresses.
     """
     found: dict[Key, list[Bindings]] = {}
-    seen: dict[str, tuple[Key, int]] = {}
+    seen: dict[Hashable, tuple[Key, int]] = {}
     for bindings in derivations:
         identity = bindings.identity()
         if identity in seen:

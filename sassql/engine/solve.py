@@ -7,7 +7,7 @@ said here and in the modules that it calls, once for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -68,6 +68,8 @@ class Solver:
         self.budget = budget
         self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
         self._repeats: dict[int, Repeats] = {}
+        self.claimed: dict[int, frozenset[int]] = {}
+        """By claim without names, the instructions that it speaks of."""
 
     def solve(self, scope: Scope, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a scope that agrees with ``bindings``; the first branches first."""
@@ -99,10 +101,10 @@ class Solver:
         for chain in conjunction.chains:
             kept = maximal(chain, list(kept))
         ordered = sorted(kept, key=_by_solved) if conjunction.late else kept
-        seen: set[str] = set()
+        seen: set[Hashable] = set()
         for bindings in ordered:
-            identity = bindings.identity() if bindings.solved else ""
-            if identity and identity in seen:
+            identity = bindings.identity() if bindings.solved else None
+            if identity is not None and identity in seen:
                 continue
             passed: Bindings | None = bindings
             for condition in conjunction.late:
