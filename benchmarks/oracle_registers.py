@@ -30,6 +30,10 @@ from sassql.model.kernel import Kernel, Source
 from sassql.reading.cubin import read_module
 
 
+WORST = 8
+"""Opcodes that are named for a rule."""
+
+
 @dataclass(slots=True)
 class Score:
     """Counts of one architecture; differences and unknown forms by shape, with an example each."""
@@ -41,6 +45,8 @@ class Score:
     calls_equal: int = 0
     unmarked: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
+    known_opcodes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Rule and opcode of instructions that are known to differ."""
     known_shapes: dict[str, str] = field(default_factory=dict)
     """Shapes of instructions that are known to differ, with the rule's name."""
     unknown: Counter[str] = field(default_factory=Counter)
@@ -66,6 +72,7 @@ class Score:
             self.observed.add(ins, defs, uses)
         elif rule := known_different.rule(ins, marks):
             self.known[rule] += 1
+            self.known_opcodes[rule, ins.opcode] += 1
             self.known_shapes[shape_key(ins.form.shape.text)] = rule
             if rule in known_different.FULLY_JUDGED:
                 self.observed.add(ins, defs, uses)
@@ -125,7 +132,11 @@ def report(scores: Mapping[str, Score], unjudged: Mapping[str, int], show: int) 
         for key, rule in sorted(only_known.items()):
             print(f"    never fully judged ({rule}): {key}")
     for name in sorted({rule for score in scores.values() for rule in score.known}):
-        print(f"rule {name}: {known_different.reason(name)}")
+        opcodes: Counter[str] = Counter()
+        for score in scores.values():
+            opcodes.update({opcode: n for (rule, opcode), n in score.known_opcodes.items() if rule == name})
+        worst = ", ".join(f"{opcode} {count}" for opcode, count in opcodes.most_common(WORST))
+        print(f"rule {name}: {known_different.reason(name)} Most often {worst}")
     for arch, count in sorted(unjudged.items()):
         print(f"{arch}: {count} instructions not judged (no tool, or refused by it)")
 
