@@ -54,7 +54,8 @@ def _predicates_by_mask(ins: Instruction, unmarked: Unmarked) -> bool:
 
 def _uniform_from_63(ins: Instruction, unmarked: Unmarked) -> bool:
     """The table of nvdisasm has uniform registers up to UR62 only, and Blackwell has more."""
-    return _sm(ins.kernel) >= FIRST_BLACKWELL and all(map(_beyond_the_table, unmarked[0] | unmarked[1]))
+    rest = (unmarked[0] | unmarked[1]) - frozenset(map(str, ins.form.group))
+    return _sm(ins.kernel) >= FIRST_BLACKWELL and bool(rest) and all(map(_beyond_the_table, rest))
 
 
 def _texture_pairs(ins: Instruction, unmarked: Unmarked) -> bool:

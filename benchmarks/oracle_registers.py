@@ -29,7 +29,6 @@ from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel, Source
 from sassql.reading.cubin import read_module
 
-
 WORST = 8
 """Opcodes that are named for a rule."""
 
