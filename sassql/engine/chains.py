@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sassql.engine.bindings import Bindings, unify
@@ -32,29 +32,43 @@ def _from(path: tuple[int, ...], graph: StepGraph, repeats: Repeats) -> Iterator
 def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterator[Path]:
     """For each last link the longest path, and of several the one at the lowest addresses.
 
-    Only among paths that agree with ``bindings``. Where something else may still ask for a
-    certain first value, one path for each first step.
+    Only paths that agree with ``bindings``, and none that could go on to another last link.
+    That needs to know which ends count: where something that is judged later speaks of an
+    end that is not bound, every path is tried.
     """
     atom = graph.atom
     order = graph.order()
-    free = [n for n, step in enumerate(graph.steps) if _agrees(atom, step, bindings)]
-    starts = [n for n in free if _begins(atom, graph.steps[n], bindings)]
-    if order is None:
+    if order is None or any(_is_open(atom, key, bindings) for key in atom.tied):
         yield from all_paths(graph, repeats, bindings)
         return
-    groups: Iterable[list[int]] = [starts]
-    if any(name in atom.tied and not bindings.value(atom.outer[name]) for name in atom.carried):
-        groups = [[start] for start in starts]
-    for group in groups:
-        best = _longest(graph, order, set(free), set(group), repeats)
-        for number in sorted(best):
-            path = best[number]
-            if len(path) >= _least(atom) and _ends(atom, graph.steps[number], bindings):
-                steps = tuple(graph.steps[n] for n in path)
-                if _distinct(steps):
-                    yield steps
-                else:
-                    yield from _distinct_paths(graph, repeats, set(group), set(free), number)
+    free = {n for n, step in enumerate(graph.steps) if _agrees(atom, step, bindings)}
+    starts = {n for n in free if _edge(atom, graph.steps[n], bindings, "")}
+    ends = {n for n in free if _edge(atom, graph.steps[n], bindings, "'")}
+    goes_on = _going_on(graph, order, free, ends)
+    best = _longest(graph, order, free, starts, repeats)
+    for number in sorted((best.keys() & ends) - goes_on):
+        path = best[number]
+        if len(path) < _least(atom):
+            continue
+        steps = tuple(graph.steps[n] for n in path)
+        if _distinct(steps):
+            yield steps
+        else:
+            yield from _distinct_paths(graph, repeats, starts, number)
+
+
+def _is_open(atom: RepeatAtom, key: str, bindings: Bindings) -> bool:
+    return not bindings.value(atom.outer[key])
+
+
+def _going_on(graph: StepGraph, order: list[int], free: set[int], ends: set[int]) -> set[int]:
+    """Steps from which the chain can go on to a step of ``ends``."""
+    found: set[int] = set()
+    for number in reversed(order):
+        following = (n for n in graph.successors[number] if n in free)
+        if number in free and any(n in ends or n in found for n in following):
+            found.add(number)
+    return found
 
 
 def _longest(
@@ -80,11 +94,9 @@ def _rank(graph: StepGraph, path: tuple[int, ...]) -> tuple[int, list[tuple[int,
     return -len(path), [graph.steps[n].places for n in path]
 
 
-def _distinct_paths(
-    graph: StepGraph, repeats: Repeats, starts: set[int], free: set[int], last: int
-) -> Iterator[Path]:
+def _distinct_paths(graph: StepGraph, repeats: Repeats, starts: set[int], last: int) -> Iterator[Path]:
     """Every path to ``last``, for steps that share instructions."""
-    for path in (p for start in starts for p in _from((start,), graph, repeats)):
+    for path in (p for start in sorted(starts) for p in _from((start,), graph, repeats)):
         if path[-1] is graph.steps[last] and _distinct(path):
             yield path
 
@@ -108,14 +120,6 @@ def _agrees(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
         if held is not None and bindings.with_bound(atom.outer[name], held) is None:
             return False
     return True
-
-
-def _begins(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
-    return _edge(atom, step, bindings, "")
-
-
-def _ends(atom: RepeatAtom, step: Step, bindings: Bindings) -> bool:
-    return _edge(atom, step, bindings, "'")
 
 
 def _edge(atom: RepeatAtom, step: Step, bindings: Bindings, prime: str) -> bool:

@@ -29,7 +29,7 @@ from sassql.engine.plan import (
     UseAtom,
     WhereAtom,
 )
-from sassql.engine.readiness import binds, is_bound, is_check, requirements
+from sassql.engine.readiness import binds, is_bound, is_check, once_more, requirements
 from sassql.engine.values import Unit
 from sassql.engine.view import Candidate, View
 
@@ -99,7 +99,7 @@ class Indexed:
             waiting.remove(best)
             found.append(best)
             known |= binds(best)
-        return [*found, *(atom for atom in conjunction.atoms if isinstance(atom, LoopAtom))]
+        return [*found, *once_more(conjunction)]
 
     def cost(self, atom: Atom, view: View, known: set[str]) -> float:
         """How many ways an atom is expected to have, and how dear it is to find them."""

@@ -24,7 +24,7 @@ from sassql.engine.plan import (
     ScopeAtom,
     UseAtom,
 )
-from sassql.engine.readiness import binds, is_bound, is_check, requirements
+from sassql.engine.readiness import binds, is_bound, is_check, once_more, requirements
 from sassql.engine.view import Candidate, View
 
 _PHASES: tuple[tuple[type[Atom], ...], ...] = (
@@ -58,7 +58,7 @@ def in_turn(conjunction: Conjunction, bound: frozenset[str]) -> list[Atom]:
         waiting.remove(best)
         found.append(best)
         known |= binds(best)
-    return [*found, *(atom for atom in conjunction.atoms if isinstance(atom, LoopAtom))]
+    return [*found, *once_more(conjunction)]
 
 
 class Naive:

@@ -180,7 +180,7 @@ class RepeatAtom(Atom):
     well: the same on every step; ``shared`` those that a step must know beforehand. All others
     are lists outside. ``ends`` are the labels whose first and last instruction identify a run:
     those that make a carried value. ``outer`` is how carried and fixed names are called outside;
-    ``tied`` are carried names that something else mentions.
+    ``tied`` are ends of a chain that something else mentions.
     """
 
     block: For | Chain
@@ -226,6 +226,13 @@ class EveryAtom(Atom):
     subject: LineAtom
     body: Scope
     region: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Again(Atom):
+    """An atom that is judged once more when everything is bound: loops, and names that became wider."""
+
+    atom: Atom
 
 
 @dataclass(frozen=True, slots=True, eq=False)

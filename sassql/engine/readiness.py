@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sassql.engine.plan import (
+    Again,
     Atom,
     BorderAtom,
     CarryAtom,
@@ -87,6 +88,12 @@ def requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
                 needed = frozenset()
         found[id(atom)] = needed & sure
     return found
+
+
+def once_more(conjunction: Conjunction) -> list[Again]:
+    """What has to be judged again at the end, since what it was judged by may have grown."""
+    kinds = (LoopAtom, CarryAtom, FlowAtom, SliceAtom)
+    return [Again(atom.line, atom.keys, atom) for atom in conjunction.atoms if isinstance(atom, kinds)]
 
 
 def is_bound(atom: Atom, bound: frozenset[str] | set[str]) -> bool:

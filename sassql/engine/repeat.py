@@ -223,12 +223,12 @@ def maximal(atom: RepeatAtom, found: Sequence[Bindings]) -> list[Bindings]:
             if best is None or (-len(path), path) < (-len(best), best):
                 kept[group] = path
     parts_of_others: set[object] = set()
-    for (loops, _), path in [(group, p) for group, p in kept.items() if isinstance(group, tuple)]:
+    for bindings in found:
+        path, loops = _path(bindings, key), tuple(sorted(bindings.loops.items()))
         for place in range(len(path) - 1):
-            group = (loops, path[place])
-            inner = kept.get(group)
+            inner = kept.get((loops, path[place]))
             if inner is not None and path[place + 1 - len(inner) : place + 1] == inner:
-                parts_of_others.add(group)
+                parts_of_others.add((loops, path[place]))
     chain = atom.block
     assert isinstance(chain, Chain)
     made = []

@@ -18,6 +18,7 @@ from sassql.engine.expressions import truth
 from sassql.engine.looping import border, carried, loops
 from sassql.engine.negation import absent, every, optional
 from sassql.engine.plan import (
+    Again,
     Atom,
     BorderAtom,
     CarryAtom,
@@ -118,6 +119,11 @@ class Solver:
         match atom:
             case LineAtom():
                 yield from self._line(atom, bindings)
+            case Again(atom=again):
+                if isinstance(again, LoopAtom) or any(len(bindings.value(key)) > 1 for key in again.keys):
+                    yield from self._atom(again, bindings)
+                else:
+                    yield bindings
             case LoopAtom():
                 yield from loops(atom, self.view, bindings, self.budget)
             case CarryAtom():
