@@ -18,10 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
-
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.formulas import Formulas
 from sassql.facts.loops import Loops
 from sassql.facts.polynomials import (
@@ -37,6 +36,7 @@ from sassql.facts.polynomials import (
 )
 from sassql.isa.launch import Launch
 from sassql.isa.spaces import Space, Touch, touches_of
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel, provides
 from sassql.model.operands import ConstantOperand, MemoryOperand
 
@@ -160,20 +160,18 @@ def addresses(kernel: Kernel) -> Addresses:
     as is what ``@!PT`` guards.
     """
     maker = _Maker(kernel)
-    unique, inverse = np.unique(kernel.form_ids, return_inverse=True)
-    touches = [_touches(kernel, row) for row in unique.tolist()]
-    some = np.array([bool(found) for found in touches], bool)
+    forms: Forms = kernel.fact("forms")
     found: dict[int, tuple[Address, ...]] = {}
-    for index in np.flatnonzero(some[inverse]).tolist() if len(unique) else ():
-        guard = maker.formulas.form(index).guard
+    for index in forms.places(_touches):
+        form = forms.of[index]
+        guard = form.guard
         if guard is None or not guard.never:
-            found[index] = tuple(maker.make(index, touch) for touch in touches[inverse[index]])
+            found[index] = tuple(maker.make(index, touch) for touch in _touches(form))
     return Addresses(found)
 
 
-def _touches(kernel: Kernel, row: int) -> list[Touch]:
+def _touches_of(form: Form) -> list[Touch]:
     """What a form touches; an address operand that no table explains is in unknown space."""
-    form = kernel.forms[row]
     listed = {touch.operand: touch for touch in touches_of(form)}
     found = []
     for place, operand in enumerate(form.operands):
@@ -186,6 +184,9 @@ def _touches(kernel: Kernel, row: int) -> list[Touch]:
         if touch is not None and indexed and touch.space not in _WITHOUT_ADDRESS:
             found.append(touch)
     return found
+
+
+_touches = ByShape(_touches_of, numbers=False)
 
 
 class _Maker:

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sassql.facts.forms import ByShape, Forms
 from sassql.isa.flow import Flow, FlowKind, flow_of
 from sassql.model.kernel import Kernel, provides
 
 NO_FUNCTION = -1
 _LEAVING = frozenset({FlowKind.EXIT, FlowKind.RETURN})
+_PLAIN = frozenset({FlowKind.NONE, FlowKind.HINT})
+_flow = ByShape(flow_of, numbers=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,9 @@ class _Splitter:
 
     def _flows(self) -> dict[int, Flow]:
         """The flow of each instruction that is more than one step on, by its number."""
-        unique, inverse = np.unique(self.kernel.form_ids, return_inverse=True)
-        forms = self.kernel.forms
-        flows = [flow_of(forms[row]) for row in unique.tolist()]
-        special = np.array([flow.kind not in (FlowKind.NONE, FlowKind.HINT) for flow in flows], bool)
-        numbers = np.flatnonzero(special[inverse]) if len(unique) else inverse
-        return {i: flows[inverse[i]] for i in numbers.tolist()}
+        forms: Forms = self.kernel.fact("forms")
+        flows = {n: flow for n, form in enumerate(forms.distinct) if (flow := _flow(form)).kind not in _PLAIN}
+        return {index: flows[number] for index, number in enumerate(forms.number) if number in flows}
 
     def resolve(self) -> None:
         """Where each branch and call may go; what cannot be said goes to ``unresolved``."""

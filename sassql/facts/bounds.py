@@ -55,7 +55,7 @@ class Bound:
 
 def conditions(kernel: Kernel, index: int) -> list[tuple[int, bool]]:
     """Predicates, as values of "ssa", that must hold (or not) for the branch at ``index`` to be taken."""
-    form = kernel.forms[int(kernel.form_ids[index])]
+    form = kernel.forms[kernel.rows[index]]
     ssa: SSA = kernel.fact("ssa")
     row = flow.row_of(form.opcode, form.modifiers)
     found: list[tuple[int, bool]] = []
@@ -238,7 +238,7 @@ def waits(kernel: Kernel, loop: Loop) -> bool:
         pending.extend(ssa.inputs[value])
         index = ssa.instruction[value]
         if ssa.kind[value] is ValueKind.DEF and index >= 0:
-            form = kernel.forms[int(kernel.form_ids[index])]
+            form = kernel.forms[kernel.rows[index]]
             if any(touch.access in _TOUCHING for touch in touches_of(form)):
                 return True
             pending.extend(ssa.read[index])

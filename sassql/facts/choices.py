@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sassql.facts import functions
 from sassql.facts.functions import function
-from sassql.facts.polynomials import ZERO, Atom, AtomKind, Monomial, Polynomial, signed
+from sassql.facts.polynomials import ZERO, Atom, AtomKind, Monomial, Polynomial, mentioned, signed
 
 DEEPEST = 12
 LONGEST_KEY = 800
@@ -30,19 +30,23 @@ def choice(name: str, args: Sequence[Polynomial], number: int, home: int) -> Pol
     first = args[0]
     if all(arg == first for arg in args):
         return first
-    others = [dict(arg.terms) for arg in args[1:]]
-    common = Polynomial(tuple((m, c) for m, c in first.terms if all(o.get(m) == c for o in others)))
-    common += Polynomial.number((first - common).constant)
-    rest = [arg - common for arg in args]
+    common = first
+    for arg in args[1:]:
+        other = dict(arg.terms)
+        common = Polynomial(tuple((m, c) for m, c in common.terms if other.get(m) == c))
+    if not common.constant:
+        common += Polynomial.number(first.constant)
+    rest = [arg - common for arg in args] if common.terms else args
     factor = math.gcd(*(signed(c) for arg in rest for _, c in arg.terms))
-    rest = [Polynomial.make({m: signed(c) // factor for m, c in arg.terms}) for arg in rest]
+    if factor != 1:
+        rest = [Polynomial.make({m: signed(c) // factor for m, c in arg.terms}) for arg in rest]
     return common + function(name, rest, number, home=home).times(factor)
 
 
 def too_long(polynomial: Polynomial) -> bool:
     """True where a polynomial is of no more use, since it became too large."""
     return len(polynomial.terms) > LONGEST_SUM or any(
-        atom.depth > DEEPEST or len(atom.key) > LONGEST_KEY for atom in polynomial.atoms
+        atom.depth > DEEPEST or atom.size > LONGEST_KEY for atom in polynomial.atoms
     )
 
 
@@ -93,7 +97,12 @@ def rebuild(atom: Atom, args: Sequence[Polynomial]) -> Polynomial:
 
 def substitute(polynomial: Polynomial, replaced: Callable[[Atom], Polynomial | None]) -> Polynomial:
     """Each atom replaced by what ``replaced`` says, None for itself; the same object where nothing is."""
-    new = {atom: found for atom in polynomial.atoms if (found := replaced(atom)) is not None}
+    new: dict[Atom, Polynomial] = {}
+    for monomial, _ in polynomial.terms:
+        for atom in monomial:
+            found = replaced(atom)
+            if found is not None:
+                new[atom] = found
     if not new:
         return polynomial
     total: dict[Monomial, int] = {}
@@ -124,7 +133,7 @@ def assume(polynomial: Polynomial, predicate: int, holds: bool) -> Polynomial:
             return substitute(atom.args[0 if holds else 1], replaced)
         return substitute_inside(atom, replaced)
 
-    if all(atom.kind is not AtomKind.FUNCTION for atom in polynomial.atoms):
+    if not any(atom.number == predicate and atom.name == "select" for atom in mentioned(polynomial)):
         return polynomial
     return substitute(polynomial, replaced)
 

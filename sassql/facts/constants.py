@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sassql.facts.accesses import HIDDEN, Key
-from sassql.facts.copies import Copies, copies_by_form
+from sassql.facts.copies import Copies, copies_by_instruction
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa.copying import Copy, literal
 from sassql.isa.folding import Fold, folds_of
@@ -20,6 +21,7 @@ from sassql.model.operands import RegisterOperand
 
 _WORD = 0xFFFFFFFF
 _PREDICATES = ("P", "UP")
+_fold_of = ByShape(folds_of, numbers=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +31,7 @@ class Constants:
     kernel: Kernel
     ssa: SSA
     copies: Copies
+    forms: Forms
     known: dict[int, int] = field(default_factory=dict)
     """By root of a copy class."""
 
@@ -37,7 +40,7 @@ class Constants:
         return self.known.get(self.copies.root(value))
 
     def form(self, index: int) -> Form:
-        return self.kernel.forms[int(self.kernel.form_ids[index])]
+        return self.forms.of[index]
 
     def operand(self, index: int, operand: int) -> int | None:
         """The pattern of a whole operand of instruction ``index``, its sign and ``~`` applied; or None.
@@ -70,7 +73,7 @@ def constants(kernel: Kernel) -> Constants:
     """The known numbers of a kernel."""
     ssa: SSA = kernel.fact("ssa")
     copies: Copies = kernel.fact("copies")
-    found = Constants(kernel, ssa, copies)
+    found = Constants(kernel, ssa, copies, kernel.fact("forms"))
     known = found.known
     _add_literals(found)
     open_folds = _folds(kernel, ssa)
@@ -90,10 +93,8 @@ def constants(kernel: Kernel) -> Constants:
 def _add_literals(found: Constants) -> None:
     """Moves of a number, and slots that zeros are stored to."""
     ssa = found.ssa
-    made, inverse = copies_by_form(found.kernel)
-    for index, place in enumerate(inverse.tolist()):
-        copy = made[place]
-        if copy is not None and ssa.first[index] >= 0:
+    for index, copy in copies_by_instruction(found.kernel):
+        if ssa.first[index] >= 0:
             keys = ssa.accesses[index].def_keys
             _add_literal(found, index, copy, [(ssa.first[index] + i, key) for i, key in enumerate(keys)])
     for index, access in ssa.slots.items():
@@ -116,15 +117,14 @@ def _add_literal(found: Constants, index: int, copy: Copy, values: Iterable[tupl
 
 def _folds(kernel: Kernel, ssa: SSA) -> list[tuple[int, Fold]]:
     """Instructions with a result that may fold, in order."""
-    by_row: dict[int, tuple[Fold, ...]] = {}
-    found: list[tuple[int, Fold]] = []
-    for index, row in enumerate(kernel.form_ids.tolist()):
-        folds = by_row.get(row)
-        if folds is None:
-            folds = by_row[row] = folds_of(kernel.forms[row])
-        if folds and ssa.first[index] >= 0:
-            found.extend((index, fold) for fold in folds)
-    return found
+    forms: Forms = kernel.fact("forms")
+    by_form = {number: made for number, form in enumerate(forms.distinct) if (made := _fold_of(form))}
+    return [
+        (index, fold)
+        for index, number in enumerate(forms.number)
+        if number in by_form and ssa.first[index] >= 0
+        for fold in by_form[number]
+    ]
 
 
 def _fold(found: Constants, task: tuple[int, Fold]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sassql.facts.blocks import Blocks
 from sassql.facts.copies import Copies
 from sassql.facts.dominators import NO_BLOCK, Dominators, frontiers
+from sassql.facts.forms import Forms
 from sassql.facts.values import SSA
 from sassql.isa.flow import FlowKind, flow_of
 from sassql.model.kernel import Kernel, provides
@@ -29,6 +30,7 @@ class Control:
     ssa: SSA
     copies: Copies
     blocks: Blocks
+    forms: Forms
     tree: Dominators
     _frontier: list[set[int]]
     _known: dict[int, dict[int, bool]] = field(default_factory=dict)
@@ -41,7 +43,7 @@ class Control:
         """What holds on the way from a block to a successor; None where nothing is known."""
         index = int(self.blocks.end[block]) - 1
         following = self.blocks.successors[block]
-        form = self.kernel.forms[int(self.kernel.form_ids[index])]
+        form = self.forms.of[index]
         flow = flow_of(form)
         guard, value = form.guard, self.ssa.guard(index)
         if guard is None or value is None or flow.kind not in (FlowKind.BRANCH, FlowKind.EXIT):
@@ -90,4 +92,4 @@ def control(kernel: Kernel) -> Control:
     frontier = frontiers(after, sorted(set(ways_out)), blocks.successors)
     ssa: SSA = kernel.fact("ssa")
     copies: Copies = kernel.fact("copies")
-    return Control(kernel, ssa, copies, blocks, kernel.fact("dominators"), frontier)
+    return Control(kernel, ssa, copies, blocks, kernel.fact("forms"), kernel.fact("dominators"), frontier)

@@ -7,11 +7,11 @@ slot; a ψ whose arms are one value and a φ whose inputs are one value are that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from sassql.facts.accesses import HIDDEN
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa.copying import Copy, copy_of, is_plain
 from sassql.model.kernel import Kernel, provides
@@ -55,17 +55,21 @@ def copies(kernel: Kernel) -> Copies:
     return found
 
 
-def copies_by_form(kernel: Kernel) -> tuple[list[Copy | None], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The copy that each distinct form makes, and each instruction's place in that list."""
-    unique, inverse = np.unique(kernel.form_ids, return_inverse=True)
-    return [copy_of(kernel.forms[row]) for row in unique.tolist()], inverse
+_copy = ByShape(copy_of, numbers=True)
+
+
+def copies_by_instruction(kernel: Kernel) -> Iterator[tuple[int, Copy]]:
+    """The instructions that copy, and what."""
+    forms: Forms = kernel.fact("forms")
+    made = {number: copy for number, form in enumerate(forms.distinct) if (copy := _copy(form)) is not None}
+    for index, number in enumerate(forms.number):
+        if number in made:
+            yield index, made[number]
 
 
 def _join_moves(kernel: Kernel, ssa: SSA, found: Copies) -> None:
-    made, inverse = copies_by_form(kernel)
-    for index, place in enumerate(inverse.tolist()):
-        copy = made[place]
-        if copy is None or ssa.first[index] < 0:
+    for index, copy in copies_by_instruction(kernel):
+        if ssa.first[index] < 0:
             continue
         for offset, (operand, unit) in enumerate(ssa.accesses[index].def_keys):
             source = ssa.use(index, copy.source, unit) if operand == copy.destination else None
@@ -75,8 +79,9 @@ def _join_moves(kernel: Kernel, ssa: SSA, found: Copies) -> None:
 
 def _join_slots(kernel: Kernel, ssa: SSA, found: Copies) -> None:
     """Loads from and stores to spill slots; a slot that is written in part copies nothing."""
+    forms: Forms = kernel.fact("forms")
     for index, access in ssa.slots.items():
-        form = kernel.forms[int(kernel.form_ids[index])]
+        form = forms.of[index]
         for place, (operand, unit) in enumerate(access.use_keys):
             keys = ssa.accesses[index].def_keys
             if (operand, unit) in keys and ssa.first[index] >= 0:

@@ -91,6 +91,8 @@ class Counters:
     """By header φ: in terms of counters. For the analysis that fills it, as are the next two."""
     last: dict[int, int] = field(default_factory=dict)
     _seen: dict[Atom, Polynomial | None] = field(default_factory=dict)
+    _outside: dict[tuple[Atom, int], Polynomial | None] = field(default_factory=dict)
+    """By function and innermost loop of who asks, what it is from there."""
 
     def __len__(self) -> int:
         return len(self.of_loop)
@@ -123,6 +125,7 @@ class Counters:
     def forget(self) -> None:
         """Drop what was derived, since more is solved now."""
         self._seen.clear()
+        self._outside.clear()
 
     def seen_from(
         self, block: int, polynomial: Polynomial, guards: Sequence[tuple[int, bool]] = ()
@@ -133,13 +136,24 @@ class Counters:
         """
         for predicate, holds in guards:
             polynomial = assume(polynomial, predicate, holds)
-        return substitute(polynomial, lambda atom: self._from_outside(atom, block))
+        innermost = self.loops.of[block]
+        return substitute(polynomial, lambda atom: self._from_outside(atom, block, innermost))
 
-    def _from_outside(self, atom: Atom, block: int) -> Polynomial | None:
-        if atom.args:
-            changed = substitute_inside(atom, lambda inner: self._from_outside(inner, block))
-            if changed is not None:
-                return substitute(changed, lambda new: self._left(new, block) if new.args else None)
+    def _from_outside(self, atom: Atom, block: int, innermost: int) -> Polynomial | None:
+        """What an atom is for ``block``, in whose loops ``innermost`` comes first; None for itself."""
+        if not atom.args:
+            return None if atom.home < 0 else self._left(atom, block)
+        key = (atom, innermost)
+        if key not in self._outside:
+            self._outside[key] = self._function_from_outside(atom, block, innermost)
+        return self._outside[key]
+
+    def _function_from_outside(self, atom: Atom, block: int, innermost: int) -> Polynomial | None:
+        if all(inner.home < 0 for inner in atom.inside):
+            return self._left(atom, block)
+        changed = substitute_inside(atom, lambda inner: self._from_outside(inner, block, innermost))
+        if changed is not None:
+            return substitute(changed, lambda new: self._left(new, block) if new.args else None)
         return self._left(atom, block)
 
     def _left(self, atom: Atom, block: int) -> Polynomial | None:
@@ -162,14 +176,10 @@ class Counters:
 
     def is_invariant(self, polynomial: Polynomial, loop: int) -> bool:
         """True where no iteration of ``loop`` changes the polynomial."""
-        inside = set(self.loops[loop].blocks)
-        pending = [polynomial]
-        while pending:
-            for atom in pending.pop().atoms:
-                if atom.home in inside:
-                    return False
-                pending.extend(atom.args)
-        return True
+        if all(atom.home < 0 for atom in mentioned(polynomial)):
+            return True
+        inside = self.loops[loop].blocks
+        return all(atom.home not in inside for atom in mentioned(polynomial))
 
 
 class _Solver:

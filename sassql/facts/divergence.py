@@ -6,10 +6,9 @@ same work lane by lane (with calls or `WARPSYNC.COLLECTIVE`) and comes back.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sassql.facts.blocks import Blocks
 from sassql.facts.dominators import Dominators
+from sassql.facts.forms import ByShape, Forms
 from sassql.isa import classes
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel, provides
@@ -18,13 +17,14 @@ from sassql.model.kernel import Kernel, provides
 @provides("div_copies")
 def div_copies(kernel: Kernel) -> frozenset[int]:
     """What targets of `BRA.DIV` dominate, where nothing but such branches leads there."""
-    rows = [row for row in np.unique(kernel.form_ids).tolist() if _splits(kernel.forms[row])]
-    if not rows:
+    forms: Forms = kernel.fact("forms")
+    branches = forms.places(_splits)
+    if not branches:
         return frozenset()
     blocks: Blocks = kernel.fact("blocks")
     tree: Dominators = kernel.fact("dominators")
     ways = set[tuple[int, int]]()
-    for index in np.flatnonzero(np.isin(kernel.form_ids, rows)).tolist():
+    for index in branches:
         here = int(blocks.of[index])
         ways |= {(here, target) for target in blocks.successors[here] if target != here + 1}
     pending = [
@@ -41,5 +41,8 @@ def div_copies(kernel: Kernel) -> frozenset[int]:
     return frozenset(found)
 
 
-def _splits(form: Form) -> bool:
+def _belongs(form: Form) -> bool:
     return classes.belongs("divergence", form.opcode, form.modifiers, form.operands)
+
+
+_splits = ByShape(_belongs, numbers=True)

@@ -14,6 +14,7 @@ from sassql.facts import arithmetic, functions
 from sassql.facts.blocks import Blocks
 from sassql.facts.choices import assume, choice, too_long
 from sassql.facts.constants import Constants
+from sassql.facts.forms import Forms
 from sassql.facts.functions import function
 from sassql.facts.loops import Loops
 from sassql.facts.polynomials import (
@@ -73,6 +74,7 @@ class Formulas:
     ssa: SSA
     constants: Constants
     blocks: Blocks
+    forms: Forms
     headers: frozenset[int]
     launch: Launch
     parameter_base: int | None
@@ -90,7 +92,7 @@ class Formulas:
         return self._word(index, self.form(index).operands[place], place, unit)
 
     def form(self, index: int) -> Form:
-        return self.kernel.forms[int(self.kernel.form_ids[index])]
+        return self.forms.of[index]
 
     def _solve(self, root: int) -> Polynomial:
         """Work through what a value is made of, without recursion: chains are thousands long."""
@@ -101,13 +103,15 @@ class Formulas:
             if value in made:
                 pending.pop()
                 continue
-            open_.add(value)
-            needed = [r for r in map(copies.root, self._needs(value)) if r not in made]
-            for source in needed:
-                if source in open_:  # a cycle that no loop header cuts
-                    made[source] = Polynomial.of(merge(source, self.ssa.block[source]))
-                else:
-                    pending.append(source)
+            needed: list[int] = []
+            if value not in open_:
+                open_.add(value)
+                needed = [r for r in map(copies.root, self._needs(value)) if r not in made]
+                for source in needed:
+                    if source in open_:  # a cycle that no loop header cuts
+                        made[source] = Polynomial.of(merge(source, self.ssa.block[source]))
+                    else:
+                        pending.append(source)
             if not needed:
                 made[value] = self._bounded(value, self._compute(value))
                 pending.pop()
@@ -180,12 +184,10 @@ class Formulas:
     def _recipe(self, value: int) -> _Recipe:
         index, unit = self.ssa.instruction[value], self.ssa.unit[value]
         place = self.ssa.operand[value]
-        row = int(self.kernel.form_ids[index])
-        key = (row, place * 16 + unit)
+        key = (self.forms.number[index], place * 16 + unit)
         found = self._recipes.get(key)
         if found is None:
-            form = self.kernel.forms[row]
-            found = self._recipes[key] = self._new_recipe(form, place, unit)
+            found = self._recipes[key] = self._new_recipe(self.form(index), place, unit)
         return found
 
     def _new_recipe(self, form: Form, place: int, unit: int) -> _Recipe:
@@ -372,6 +374,7 @@ def formulas(kernel: Kernel) -> Formulas:
         ssa=kernel.fact("ssa"),
         constants=kernel.fact("constants"),
         blocks=kernel.fact("blocks"),
+        forms=kernel.fact("forms"),
         headers=frozenset(loop.header for loop in loops.loops),
         launch=known,
         parameter_base=known.parameter_base if base is None else base,

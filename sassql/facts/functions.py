@@ -19,7 +19,8 @@ from sassql.facts.polynomials import (
     Atom,
     AtomKind,
     Polynomial,
-    joined,
+    key_of,
+    make_atom,
     signed,
 )
 
@@ -39,18 +40,16 @@ _COMMUTING = frozenset({"and", "or", "xor", "min", "max", "umin", "umax", "mulhi
 def function(name: str, args: Sequence[Polynomial], number: int = -1, *, home: int = NOWHERE) -> Polynomial:
     """The function ``name`` as an atom; a ``number`` is part of what it is."""
     if name in _COMMUTING:
-        args = sorted(args, key=_key)
-    data, opaque = joined(atom for arg in args for atom in arg.atoms)
-    depth = 1 + max((atom.depth for arg in args for atom in arg.atoms), default=0)
-    key = f"{name}#{number}({';'.join(map(_key, args))})"
-    reason = next((a.reason for arg in args for a in arg.atoms if a.reason), "")
+        args = sorted(args, key=key_of)
+    data, opaque, reason = False, False, ""
+    for arg in args:
+        for monomial, _ in arg.terms:
+            for inner in monomial:
+                data, opaque = data or inner.data, opaque or inner.opaque
+                reason = reason or inner.reason
     return Polynomial.of(
-        Atom(AtomKind.FUNCTION, name, number, tuple(args), home, None, data, opaque, reason, depth, key)
+        make_atom(AtomKind.FUNCTION, name, number, tuple(args), home, None, data, opaque, reason)
     )
-
-
-def _key(polynomial: Polynomial) -> str:
-    return "+".join(f"{c}*{'*'.join(a.key for a in monomial)}" for monomial, c in polynomial.terms)
 
 
 def most(polynomial: Polynomial) -> int | None:

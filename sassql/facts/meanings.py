@@ -27,6 +27,7 @@ def meanings(kernel: Kernel) -> Meanings:
     """The meanings of a kernel, longer forms included."""
     ssa: SSA = kernel.fact("ssa")
     copies: Copies = kernel.fact("copies")
-    found = Meanings(kernel, ssa, copies, Terms(kernel, ssa, copies, kernel.fact("constants")))
+    terms = Terms(kernel, ssa, copies, kernel.fact("constants"))
+    found = Meanings(kernel, ssa, copies, terms, kernel.fact("forms"))
     found.longer.update(find_sequences(found))
     return found

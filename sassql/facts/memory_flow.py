@@ -21,6 +21,7 @@ from sassql.facts.addresses import Address, Addresses, Base
 from sassql.facts.blocks import Blocks
 from sassql.facts.control import Condition, Control
 from sassql.facts.counters import Counters
+from sassql.facts.forms import Forms
 from sassql.facts.loops import Loops
 from sassql.facts.orders import Orders
 from sassql.facts.places import (
@@ -119,6 +120,7 @@ class _Builder:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.ssa: SSA = kernel.fact("ssa")
+        self.forms: Forms = kernel.fact("forms")
         self.blocks: Blocks = kernel.fact("blocks")
         self.loops: Loops = kernel.fact("loops")
         self.counters: Counters = kernel.fact("counters")
@@ -299,7 +301,7 @@ class _Builder:
 
     def _guard(self, index: int) -> tuple[bool, int | None]:
         """Whether the guard's predicate must hold, and the predicate's root; None without a guard."""
-        value, guard = self.ssa.guard(index), self.kernel.forms[int(self.kernel.form_ids[index])].guard
+        value, guard = self.ssa.guard(index), self.forms.of[index].guard
         if value is None or guard is None:
             return True, None
         return not guard.inverted, self.control.copies.root(value)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 
 from sassql.facts.terms import Term
 
+NORMALISED = frozenset(("mul", "mad", "shift_add", "add", "select"))
+"""The operations that :func:`normal` may change; all others are in their usual form."""
 _INTEGER_SUMS = ("i32", "i64")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # frozen ones take three times as long to make
 class Parts:
     """An operation before it is bound to its values."""
 

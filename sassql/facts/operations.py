@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.copies import Copies
-from sassql.facts.normal import Parts, normal
+from sassql.facts.forms import ByShape, Forms
+from sassql.facts.normal import NORMALISED, Parts, normal
 from sassql.facts.terms import Term, Terms
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa.constant_reads import constant_read
@@ -19,7 +20,7 @@ from sassql.isa.sequences import routine
 from sassql.model.kernel import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # frozen ones take three times as long to make
 class Meaning:
     """An operation on values.
 
@@ -58,6 +59,10 @@ class Meaning:
         return self.fidelity == EXACT
 
 
+_templates = ByShape(templates, numbers=True)
+_OPEN = Meaning("not made yet")
+
+
 @dataclass(slots=True, eq=False)
 class Meanings:
     """Meanings of the values of "ssa". Single ones are made when asked for."""
@@ -66,9 +71,9 @@ class Meanings:
     ssa: SSA
     copies: Copies
     terms: Terms
+    forms: Forms
     longer: dict[int, Meaning] = field(default_factory=dict)
     """Forms of several instructions, by root of each of their results."""
-    _templates: dict[int, tuple[Template, ...]] = field(default_factory=dict)
     _made: dict[int, Meaning | None] = field(default_factory=dict)
     _callees: dict[int, str] | None = None
 
@@ -80,13 +85,13 @@ class Meanings:
 
     def single(self, value: int) -> Meaning | None:
         """The same by the defining instruction alone, and of this value instead of what it copies."""
-        if value not in self._made:
-            found = self._make(value)
-            self._made[value] = found
+        found = self._made.get(value, _OPEN)
+        if found is _OPEN:
+            found = self._made[value] = self._make(value)
             if found is not None and len(found.results) > 1:
                 for other in found.results:  # one object for all parts of a wide value
                     self._made.setdefault(other, found)
-        return self._made[value]
+        return found
 
     def forms_at(self, index: int) -> tuple[Meaning, ...]:
         """Everything labelled by instruction ``index``: longer forms first, then its own results."""
@@ -115,14 +120,14 @@ class Meanings:
             case ValueKind.PSI:
                 return self._guarded(value)
             case ValueKind.PHI:
-                inputs = tuple(self.terms.of_values((v,)) for v in ssa.inputs[value])
+                inputs = tuple([self.terms.of_value(v) for v in ssa.inputs[value]])
                 commuting = len(inputs) if len(inputs) == 2 else 0
                 return Meaning("phi", inputs, commuting, results=(value,))
             case ValueKind.ENTRY:
                 return Meaning("entry", detail=str(ssa.register[value]), results=(value,))
             case ValueKind.CALL:
                 index = ssa.instruction[value]
-                if not self.kernel.forms[int(self.kernel.form_ids[index])].shape.known:
+                if not self.forms.of[index].shape.known:
                     return None
                 name = self._callee(index)
                 return Meaning("call", (), 0, "", "", name, frozenset(), UNKNOWN, (value,), index, (index,))
@@ -133,37 +138,48 @@ class Meanings:
         guard = self.terms.guard(index)
         if guard is None:
             return None
-        new, old = (self.terms.of_values((v,)) for v in ssa.inputs[value])
+        new, old = (self.terms.of_value(v) for v in ssa.inputs[value])
         parts = normal(Parts("select", (guard, new, old), 0, "b32"))
         return Meaning("select", parts.operands, type="b32", results=(value,), index=index, covers=(index,))
 
     def _defined(self, value: int) -> Meaning | None:
         ssa, index = self.ssa, self.ssa.instruction[value]
         operand = ssa.operand[value]
-        if (number := self.terms.constants[value]) is not None:
+        if (number := self.terms.of_value(value).number) is not None:
             return Meaning("constant", (Term(number=number),), results=(value,), index=index)
-        row = int(self.kernel.form_ids[index])
-        form = self.kernel.forms[row]
+        form = self.forms.of[index]
         if (place := constant_read(form)) is not None:
             bank, offset = place[0], place[1] + 4 * ssa.unit[value]
             return Meaning("constant", (Term(constant=(bank, offset)),), results=(value,), index=index)
-        if row not in self._templates:
-            self._templates[row] = templates(form)
-        found = next((t for t in self._templates[row] if t.result == operand), None)
-        return None if found is None else self._bind(index, found)
+        for template in _templates(form):
+            if template.result == operand:
+                return self._bind(index, template)
+        return None
 
     def _bind(self, index: int, template: Template) -> Meaning | None:
         ssa = self.ssa
-        keys = ssa.accesses[index].def_keys
-        results = tuple(ssa.first[index] + i for i, key in enumerate(keys) if key[0] == template.result)
+        keys, first = ssa.accesses[index].def_keys, ssa.first[index]
+        if len(keys) == 1:
+            results: tuple[int, ...] = (first,)
+        else:
+            results = tuple([first + i for i, key in enumerate(keys) if key[0] == template.result])
         element = template.source or template.type
-        operands = tuple(self.terms.of_operand(index, place, element) for place in template.operands)
-        parts = normal(Parts(template.operation, operands, template.commuting, template.type))
+        of_operand = self.terms.of_operand
+        operands = tuple([of_operand(index, place, element) for place in template.operands])
+        operation, commuting, kind = template.operation, template.commuting, template.type
+        if operation in NORMALISED:
+            parts = normal(Parts(operation, operands, commuting, kind))
+            operation, operands, commuting, kind = (
+                parts.operation,
+                parts.operands,
+                parts.commuting,
+                parts.type,
+            )
         return Meaning(
-            parts.operation,
-            parts.operands,
-            parts.commuting,
-            parts.type,
+            operation,
+            operands,
+            commuting,
+            kind,
             template.source,
             template.detail,
             template.flags,
@@ -191,12 +207,14 @@ def node_of(meanings: Meanings, values: Sequence[int]) -> Meaning | None:
 
     The halves of a wide value may be merged one by one: φ beside φ is one φ of wide values.
     """
+    if len(values) == 1:
+        root = meanings.copies.root(values[0])
+        only = meanings.single(root)
+        return only if only is None or only.results == (root,) else None  # not a part of something wider
     roots = tuple(meanings.copies.root(value) for value in values)
     first = meanings.single(roots[0])
     if first is None or first.results == roots:
         return first
-    if len(roots) == 1:
-        return None  # a part of something wider
     parts = [meanings.single(root) for root in roots]
     if first.operation not in ("phi", "select", "call") or any(
         p is None or p.operation != first.operation or len(p.operands) != len(first.operands) for p in parts

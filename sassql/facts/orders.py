@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-import numpy as np
-
 from sassql.facts.blocks import Blocks
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.loops import NO_LOOP, Loops
 from sassql.isa.sync import ORDERS, order_of
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel
 
 LOOP = "loop"
@@ -119,11 +119,15 @@ def _any(places: Sequence[int], after: int, before: int) -> bool:
 
 def _ordering(kernel: Kernel) -> dict[str, list[int]]:
     """By kind, the instructions that always order, in address order."""
-    unique, inverse = np.unique(kernel.form_ids, return_inverse=True)
-    forms = [kernel.forms[row] for row in unique.tolist()]
-    kinds = [order_of(form) if form.guard is None else "" for form in forms]
+    forms: Forms = kernel.fact("forms")
     found: dict[str, list[int]] = {kind: [] for kind in ORDERS}
-    for place, kind in enumerate(kinds):
-        if kind:
-            found[kind] += np.flatnonzero(inverse == place).tolist()
-    return {kind: sorted(places) for kind, places in found.items()}
+    for index in forms.places(_order):
+        found[_order(forms.of[index])].append(index)
+    return found
+
+
+def _always_orders(form: Form) -> str:
+    return order_of(form) if form.shape.guard is None else ""
+
+
+_order = ByShape(_always_orders, numbers=False)

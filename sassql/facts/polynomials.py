@@ -9,9 +9,11 @@ whenever their atoms have; two that differ may still be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from enum import Enum
+from weakref import WeakValueDictionary
+
+from sassql.facts.notation import show_function, show_number, show_term
 
 WORD = 1 << 32
 MASK = WORD - 1
@@ -43,34 +45,91 @@ class AtomKind(Enum):
     """A value of "ssa" of which nothing is known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Atom:
-    """One atom. Equal keys mean equal values, in one thread, one iteration, and one kernel.
+    """One atom. One object stands for equal values, in one thread, one iteration, and one kernel.
 
     ``home`` is the block in whose loops the value changes from one iteration to the next,
     -1 for a value that never changes. ``scope`` is None where the atom is seen from inside of
     the innermost loop of its home; else it is the value that was left when that loop ended,
     and ``scope`` is the loop that holds home and place, -1 for none. ``data`` and
     ``opaque`` say whether a loaded or an unknown value is among what the atom depends on.
+    ``size`` is the length of ``key``, a text that orders atoms.
+
+    Made by :func:`make_atom` alone, which never makes two that are alike: comparing them, and
+    finding them in a dictionary, then costs next to nothing.
     """
 
-    kind: AtomKind
-    name: str
-    number: int = -1
-    args: tuple[Polynomial, ...] = ()
-    home: int = NOWHERE
-    scope: int | None = None
-    data: bool = False
-    opaque: bool = False
-    reason: str = ""
-    depth: int = 0
-    key: str = ""
+    __slots__ = (
+        "__weakref__",
+        "_inside",
+        "_key",
+        "args",
+        "data",
+        "depth",
+        "home",
+        "kind",
+        "name",
+        "number",
+        "opaque",
+        "reason",
+        "scope",
+        "size",
+    )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self.key == other.key
+    def __init__(
+        self,
+        kind: AtomKind,
+        name: str,
+        number: int,
+        args: tuple[Polynomial, ...],
+        home: int,
+        scope: int | None,
+        data: bool,
+        opaque: bool,
+        reason: str,
+        key: str,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.number = number
+        self.args = args
+        self.home = home
+        self.scope = scope
+        self.data = data
+        self.opaque = opaque
+        self.reason = reason
+        depth = 0
+        for arg in args:
+            for monomial, _ in arg.terms:
+                for inner in monomial:
+                    depth = max(depth, inner.depth)
+        self.depth: int = depth + 1 if kind is AtomKind.FUNCTION else 0
+        self._key = key
+        self._inside: frozenset[Atom] | None = None
+        self.size = len(key) if key else self._length()
 
-    def __hash__(self) -> int:
-        return hash(self.key)
+    @property
+    def key(self) -> str:
+        """Orders atoms; made when asked for, since that of a function holds those of its arguments."""
+        if not self._key:
+            last = "" if self.scope is None else f"'{self.scope}"
+            self._key = f"{self.name}#{self.number}({';'.join(map(key_of, self.args))}){last}"
+        return self._key
+
+    def _length(self) -> int:
+        found = len(self.name) + 3 + len(str(self.number)) + max(0, len(self.args) - 1)
+        for arg in self.args:
+            found += max(0, len(arg.terms) - 1)
+            for monomial, coefficient in arg.terms:
+                found += len(str(coefficient)) + max(1, len(monomial)) + sum(a.size for a in monomial)
+        return found + (0 if self.scope is None else 1 + len(str(self.scope)))
+
+    @property
+    def inside(self) -> frozenset[Atom]:
+        """Every atom of the arguments, and of theirs."""
+        if self._inside is None:
+            self._inside = frozenset(mentioned(*self.args)) if self.args else _NO_ATOMS
+        return self._inside
 
     def __lt__(self, other: Atom) -> bool:
         return self.key < other.key
@@ -78,14 +137,40 @@ class Atom:
     def __str__(self) -> str:
         last = "" if self.scope is None else ".last"
         if self.kind is AtomKind.FUNCTION:
-            return _show_function(self) + last
+            return show_function(self) + last
         return self.name + last
+
+    def __repr__(self) -> str:
+        return f"<Atom {self}>"
+
+
+_NO_ATOMS: frozenset[Atom] = frozenset()
+_atoms: WeakValueDictionary[tuple[object, ...], Atom] = WeakValueDictionary()
+
+
+def make_atom(
+    kind: AtomKind,
+    name: str,
+    number: int = -1,
+    args: tuple[Polynomial, ...] = (),
+    home: int = NOWHERE,
+    scope: int | None = None,
+    data: bool = False,
+    opaque: bool = False,
+    reason: str = "",
+    key: str = "",
+) -> Atom:
+    """The atom with these fields; the same object as long as anybody holds it. No ``key`` for a function."""
+    what = (kind, name, number, args, home, scope, data, opaque, reason, key)
+    found = _atoms.get(what)
+    if found is None:
+        found = _atoms[what] = Atom(kind, name, number, args, home, scope, data, opaque, reason, key)
+    return found
 
 
 Monomial = tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Polynomial:
     """A sum of products: ``terms`` are (atoms in order, coefficient from 1 to 2^32-1), in order.
 
@@ -94,7 +179,22 @@ class Polynomial:
     '3*tid.x + 0x10'
     """
 
-    terms: tuple[tuple[Monomial, int], ...] = ()
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...] = ()) -> None:
+        self.terms = terms
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Polynomial) and self.terms == other.terms)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.terms)
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"<Polynomial {self}>"
 
     @staticmethod
     def number(value: int) -> Polynomial:
@@ -177,7 +277,7 @@ class Polynomial:
         found: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms:
             count = monomial.count(atom)
-            if count > 1 or any(atom in inside for a in monomial for inside in map(mentioned, a.args)):
+            if count > 1 or any(atom in a.inside for a in monomial if a.args):
                 return None
             if count:
                 rest = list(monomial)
@@ -195,9 +295,9 @@ class Polynomial:
         return total & MASK
 
     def __str__(self) -> str:
-        parts = [_show_term(monomial, c) for monomial, c in self.terms if monomial]
+        parts = [show_term(monomial, signed(c)) for monomial, c in self.terms if monomial]
         if self.constant or not parts:
-            parts.append(_show_number(signed(self.constant)))
+            parts.append(show_number(signed(self.constant)))
         text = parts[0]
         for part in parts[1:]:
             text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
@@ -216,107 +316,73 @@ def signed(value: int) -> int:
     return value - WORD if value & _SIGN else value
 
 
-def mentioned(polynomial: Polynomial) -> set[Atom]:
-    """Every atom of a polynomial, those inside of functions too."""
+def mentioned(*polynomials: Polynomial) -> set[Atom]:
+    """Every atom of polynomials, those inside of functions too."""
     found: set[Atom] = set()
-    pending = [polynomial]
-    while pending:
-        for atom in pending.pop().atoms:
-            if atom not in found:
-                found.add(atom)
-                pending.extend(atom.args)
+    for polynomial in polynomials:
+        for monomial, _ in polynomial.terms:
+            for atom in monomial:
+                if atom not in found:
+                    found.add(atom)
+                    if atom.args:
+                        found |= atom.inside
     return found
+
+
+def key_of(polynomial: Polynomial) -> str:
+    """A text that equal polynomials share; it orders the arguments of what commutes."""
+    return "+".join(f"{c}*{'*'.join(a.key for a in monomial)}" for monomial, c in polynomial.terms)
 
 
 def special(name: str) -> Atom:
     """A thread number, a size of the launch, or the like."""
-    return Atom(AtomKind.SPECIAL, name, key=name)
+    return make_atom(AtomKind.SPECIAL, name, key=name)
 
 
 def parameter(offset: int, name: str) -> Atom:
     """The 32-bit word at ``offset`` bytes of the parameters."""
-    return Atom(AtomKind.PARAMETER, name, offset, key=f"param[{offset:#06x}]")
+    return make_atom(AtomKind.PARAMETER, name, offset, key=f"param[{offset:#06x}]")
 
 
 def constant_word(bank: int, offset: int) -> Atom:
     """A word of a constant bank that is neither a parameter nor known otherwise."""
     name = f"c[{bank:#x}][{offset:#x}]"
-    return Atom(AtomKind.CONSTANT, name, bank << BANK_SHIFT | offset, key=name)
+    return make_atom(AtomKind.CONSTANT, name, bank << BANK_SHIFT | offset, key=name)
 
 
 def counter(loop: int, header: int) -> Atom:
     """How often loop ``loop`` went round so far."""
-    return Atom(AtomKind.COUNTER, f"k{loop}", loop, home=header, key=f"k{loop:04}")
+    return make_atom(AtomKind.COUNTER, f"k{loop}", loop, home=header, key=f"k{loop:04}")
 
 
 def merge(value: int, header: int) -> Atom:
     """A φ of a loop header that is not solved."""
-    return Atom(AtomKind.MERGE, f"phi{value}", value, home=header, opaque=True, key=f"phi{value}")
+    return make_atom(AtomKind.MERGE, f"phi{value}", value, home=header, opaque=True, key=f"phi{value}")
 
 
 def load(value: int, home: int, name: str) -> Atom:
     """A value that comes from memory."""
-    return Atom(AtomKind.LOAD, name, value, home=home, data=True, key=f"load{value}")
+    return make_atom(AtomKind.LOAD, name, value, home=home, data=True, key=f"load{value}")
 
 
 def unknown(value: int, home: int, reason: str, *, data: bool = False) -> Atom:
     """A value of which nothing is known but that it is the same wherever it is read."""
-    return Atom(
+    return make_atom(
         AtomKind.VALUE, f"v{value}", value, home=home, data=data, opaque=True, reason=reason, key=f"v{value}"
     )
 
 
-def left_behind(atom: Atom, scope: int) -> Atom:
+def left_behind(inner: Atom, scope: int) -> Atom:
     """The same atom seen from outside of its loop, from inside of loop ``scope``."""
-    return Atom(
-        atom.kind,
-        atom.name,
-        atom.number,
-        atom.args,
-        atom.home,
+    return make_atom(
+        inner.kind,
+        inner.name,
+        inner.number,
+        inner.args,
+        inner.home,
         scope,
-        atom.data,
-        atom.opaque,
-        atom.reason,
-        atom.depth,
-        f"{atom.key}'{scope}",
+        inner.data,
+        inner.opaque,
+        inner.reason,
+        "" if inner.kind is AtomKind.FUNCTION else f"{inner.key}'{scope}",
     )
-
-
-_INFIX = {"div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^", "sar": ">>", "shr": ">>>", "shl": "<<"}
-
-
-def _show_function(atom: Atom) -> str:
-    sign = _INFIX.get(atom.name)
-    parts = [f"({arg})" if len(arg.terms) > 1 else str(arg) for arg in atom.args]
-    if sign is not None:
-        parts += [str(atom.number)] if len(parts) == 1 else []
-        return f"({f' {sign} '.join(parts)})"
-    mark = f"#{atom.number}" if atom.number >= 0 else ""
-    name = atom.name.partition("<")[0]  # what follows keeps two forms of an opcode apart
-    return f"{name}{mark}({', '.join(map(str, atom.args))})"
-
-
-def _show_term(monomial: Monomial, coefficient: int) -> str:
-    number = signed(coefficient)
-    factors = [str(atom) for atom in monomial]
-    if number == -1:
-        return "-" + "*".join(factors)
-    return "*".join(([] if number == 1 else [_show_factor(number)]) + factors)
-
-
-def _show_factor(number: int) -> str:
-    return str(number) if abs(number) < 1 << 16 else _show_number(number)
-
-
-def _show_number(number: int) -> str:
-    return f"-{-number:#x}" if number < 0 else f"{number:#x}"
-
-
-def joined(atoms: Iterable[Atom]) -> tuple[bool, bool]:
-    """Whether one of the atoms depends on loaded data, and whether on something unknown."""
-    data = opaque = False
-    for atom in atoms:
-        data |= atom.data
-        opaque |= atom.opaque
-    return data, opaque

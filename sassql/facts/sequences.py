@@ -59,6 +59,34 @@ class Matcher:
         except OutOfStepsError:
             return None
 
+    def may_fit(self, pattern: Pattern, node: Meaning) -> bool:
+        """False where the operations of the operands alone forbid it: most rows end here."""
+        match pattern:
+            case Named(_, inner):
+                return self.may_fit(inner, node)
+            case Either(choices):
+                return any(self.may_fit(choice, node) for choice in choices)
+            case Node(operation, _, patterns):
+                return operation == node.operation and self._operands_may_fit(patterns, node)
+            case _:
+                return True
+
+    def _operands_may_fit(self, patterns: tuple[Pattern, ...], node: Meaning) -> bool:
+        operands, commuting = node.operands, node.commuting
+        if len(operands) != len(patterns):
+            return False
+        for place, pattern in enumerate(patterns):
+            wanted = pattern.inner if isinstance(pattern, Named) else pattern
+            terms = operands[:commuting] if place < commuting else operands[place : place + 1]
+            if isinstance(wanted, Number):
+                if all(term.number != wanted.bits for term in terms):
+                    return False
+            elif isinstance(wanted, Node):
+                found = [self.node(term.values) for term in terms if term.values and not term.signed]
+                if all(inner is None or inner.operation != wanted.operation for inner in found):
+                    return False
+        return True
+
     def node(self, values: tuple[int, ...]) -> Meaning | None:
         """The single-instruction meaning of a value, made once."""
         if values not in self._nodes:
@@ -151,7 +179,7 @@ def _is_pair(term: Term) -> bool:
 def _half(meanings: Meanings, term: Term, place: int) -> Term:
     if term.number is not None:
         return Term(number=term.number >> 32 * place & 0xFFFFFFFF)
-    return meanings.terms.of_values((term.values[place],))
+    return meanings.terms.of_value(term.values[place])
 
 
 def find_sequences(meanings: Meanings) -> dict[int, Meaning]:
@@ -165,7 +193,7 @@ def find_sequences(meanings: Meanings) -> dict[int, Meaning]:
         if node is None or any(value in found for value in values):
             continue
         for row in rows.get(node.operation, ()):
-            matched = matcher.row(row, Term(values))
+            matched = matcher.row(row, Term(values)) if matcher.may_fit(row.pattern, node) else None
             if matched is not None:
                 form = _form(matcher, row, values, node, matched)
                 found.update(dict.fromkeys(values, form))

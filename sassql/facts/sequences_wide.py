@@ -23,7 +23,8 @@ _GREATER, _LESS = frozenset(("GT", "GE", "GTU", "GEU")), frozenset(("LT", "LE", 
 def wide_forms(meanings: Meanings) -> dict[int, Meaning]:
     """Every 64-bit form of a kernel, by root of each of its results."""
     found: dict[int, Meaning] = {}
-    for root, meaning in _roots(meanings):
+    singles = _roots(meanings)
+    for root, meaning in singles:
         form = None
         if meaning.operation == "add_carry":
             form = _sum(meanings, root, meaning)
@@ -31,7 +32,7 @@ def wide_forms(meanings: Meanings) -> dict[int, Meaning]:
             form = _comparison(meanings, root, meaning)
         if form is not None:
             found.update(dict.fromkeys(form.results, form))
-    found.update(_selections(meanings, found))
+    found.update(_selections(meanings, singles, found))
     return found
 
 
@@ -124,10 +125,12 @@ def _comparison(meanings: Meanings, root: int, meaning: Meaning) -> Meaning | No
     )
 
 
-def _selections(meanings: Meanings, forms: dict[int, Meaning]) -> dict[int, Meaning]:
+def _selections(
+    meanings: Meanings, singles: list[tuple[int, Meaning]], forms: dict[int, Meaning]
+) -> dict[int, Meaning]:
     """Both halves selected by one comparison of the whole: the greater or the smaller of two."""
     halves: dict[tuple[int, bool, int], tuple[int, Meaning]] = {}
-    for root, meaning in _roots(meanings):
+    for root, meaning in singles:
         if meaning.operation != "select" or len(meaning.operands[0].values) != 1:
             continue
         condition = meaning.operands[0].values[0]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sassql.facts.accesses import Accesses
 from sassql.facts.addresses import Addresses
 from sassql.facts.control import Control
+from sassql.facts.forms import Forms
 from sassql.facts.memory_flow import MemoryFlow
 from sassql.facts.values import GUARD, SSA, ValueKind
 from sassql.isa.constant_reads import constant_read, place_of
@@ -114,6 +115,7 @@ class Slices:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.ssa: SSA = kernel.fact("ssa")
+        self._forms: Forms = kernel.fact("forms")
         self._control: Control = kernel.fact("control")
         self._flow: MemoryFlow = kernel.fact("memory_flow")
         addresses: Addresses = kernel.fact("addresses")
@@ -295,7 +297,7 @@ class Slices:
         return self._routines.get(index, "")
 
     def _form(self, index: int) -> Form:
-        return self.kernel.forms[int(self.kernel.form_ids[index])]
+        return self._forms.of[index]
 
 
 def _place(bank: int, offset: int) -> str:

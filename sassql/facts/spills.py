@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sassql.facts.accesses import HIDDEN, NOTHING, Access, make_access
 from sassql.facts.blocks import Blocks
 from sassql.facts.clobbers import STACK_POINTER
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.values import SSA
 from sassql.isa.local import LocalAccess, LocalKind, local_access
 from sassql.model.form import Form
@@ -25,6 +24,7 @@ from sassql.model.kernel import Kernel
 from sassql.model.operands import MemoryOperand, Operand
 from sassql.model.register import Register, register
 
+_kind = ByShape(local_access, numbers=False)
 WORD = 4
 FILE = "L"
 
@@ -87,12 +87,9 @@ def _clobbering(kernel: Kernel, ssa: SSA, found: list[_Local], exact: set[int]) 
 
 
 def _local_accesses(kernel: Kernel, ssa: SSA) -> Iterator[_Local]:
-    unique, inverse = np.unique(kernel.form_ids, return_inverse=True)
-    forms = [kernel.forms[row] for row in unique.tolist()]
-    kinds = [local_access(form) for form in forms]
-    touching = np.array([kind is not None for kind in kinds], bool)
-    for index in np.flatnonzero(touching[inverse]).tolist() if len(unique) else ():
-        form, kind = forms[inverse[index]], kinds[inverse[index]]
+    forms: Forms = kernel.fact("forms")
+    for index in forms.places(_kind):
+        form, kind = forms.of[index], _kind(forms.of[index])
         access = ssa.accesses[index]
         if kind is None or not (access.uses or access.defs):  # @!PT
             continue

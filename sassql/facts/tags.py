@@ -22,6 +22,7 @@ import numpy as np
 from sassql.facts.blocks import Blocks
 from sassql.facts.bounds import waits
 from sassql.facts.counters import Counters, LoopKind
+from sassql.facts.forms import ByShape, Forms
 from sassql.facts.loops import Loops
 from sassql.isa import classes
 from sassql.model.form import Form
@@ -38,20 +39,19 @@ _ROUTINE = re.compile(r"(?:^|\$)__(?:cuda_sm\d+x?_|internal_\w+_slowpath)")
 def tags(kernel: Kernel) -> Mapping[int, tuple[str, ...]]:
     """Sorted tags of every instruction that has one."""
     found: dict[int, list[str]] = {}
-    forms, ids = kernel.forms, kernel.form_ids
-    rows = np.unique(ids).tolist()
-    never = np.isin(ids, [row for row in rows if _never_runs(forms[row])])
-    idle = np.isin(ids, [row for row in rows if _is_idle(forms[row])])
+    forms: Forms = kernel.fact("forms")
     blocks: Blocks = kernel.fact("blocks")
-    reachable = np.array(blocks.reachable, bool)[blocks.of]
-    marked = {
-        FILLER: np.flatnonzero(never | idle & reachable),
-        PADDING: np.flatnonzero(~reachable),
-        DIV_COPY: np.flatnonzero(np.isin(blocks.of, list(kernel.fact("div_copies")))),
-    }
-    for name, places in marked.items():
-        for index in places.tolist():
-            found.setdefault(index, []).append(name)
+    copies: frozenset[int] = kernel.fact("div_copies")
+    of = blocks.of.tolist()
+    for index in forms.places(_never_runs):
+        found.setdefault(index, []).append(FILLER)
+    for index in forms.places(_is_idle):
+        if blocks.reachable[of[index]]:
+            found.setdefault(index, []).append(FILLER)
+    for block, reachable in enumerate(blocks.reachable):
+        names = [DIV_COPY] * (block in copies) + [PADDING] * (not reachable)
+        for index in range(int(blocks.start[block]), int(blocks.end[block])) if names else ():
+            found.setdefault(index, []).extend(names)
     for function in kernel.functions:
         if not function.entry and _ROUTINE.search(function.name):
             first, last = np.searchsorted(kernel.addresses, [function.start, function.start + function.size])
@@ -61,12 +61,15 @@ def tags(kernel: Kernel) -> Mapping[int, tuple[str, ...]]:
 
 
 def _never_runs(form: Form) -> bool:
-    guard = form.guard
+    guard = form.shape.guard
     return guard is not None and guard.never
 
 
-def _is_idle(form: Form) -> bool:
+def _belongs(form: Form) -> bool:
     return classes.belongs("idle", form.opcode, form.modifiers, form.operands)
+
+
+_is_idle = ByShape(_belongs, numbers=True)
 
 
 @provides("loop_tags")

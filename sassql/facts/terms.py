@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sassql.facts.constants import Constants
 from sassql.facts.copies import Copies
+from sassql.facts.forms import Forms
 from sassql.facts.values import SSA
 from sassql.isa.classes import as_single
 from sassql.isa.constant_reads import Place, constant_read, place_of
@@ -24,7 +25,7 @@ _SIGN_BITS = {"f64": (1 << 63), "f32": (1 << 31), "f16x2": 0x80008000, "bf16x2":
 _SIGN_BITS |= {"f32x2": (1 << 63) | (1 << 31), "bf16": 0x8000}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # frozen ones take three times as long to make
 class Term:
     """One operand of an operation.
 
@@ -80,18 +81,39 @@ class Terms:
 
     def __init__(self, kernel: Kernel, ssa: SSA, copies: Copies, constants: Constants) -> None:
         self.constants = constants
-        self._kernel = kernel
         self._ssa = ssa
-        self._copies = copies
+        self._forms: Forms = kernel.fact("forms")
+        self._roots = [copies.root(value) for value in range(len(ssa))]
+        self._known = constants.known
         self._places: dict[int, Place | None] = {}
+        self._single: dict[int, Term] = {}
+        self._several: dict[tuple[int, ...], Term] = {}
+
+    def of_value(self, value: int) -> Term:
+        """One value of "ssa" as a term; one object for all of its copies."""
+        root = self._roots[value]
+        found = self._single.get(root)
+        if found is None:
+            number = self._known.get(root)
+            place = self._fetched(root) if number is None else None
+            found = Term((root,), constant=place) if number is None else Term(number=number)
+            self._single[root] = found
+        return found
 
     def of_values(self, values: Sequence[int]) -> Term:
         """Values of "ssa" side by side as one term."""
-        roots = tuple(self._copies.root(value) for value in values)
-        numbers = [self.constants[root] for root in roots]
-        if all(number is not None for number in numbers):
-            return Term(number=sum((number or 0) << 32 * i for i, number in enumerate(numbers)))
-        return Term(roots, constant=self._constant(roots))
+        if len(values) == 1:
+            return self.of_value(values[0])
+        roots = tuple([self._roots[value] for value in values])
+        found = self._several.get(roots)
+        if found is None:
+            numbers = [self._known.get(root) for root in roots]
+            if None in numbers:
+                found = Term(roots, constant=self._constant(roots))
+            else:
+                found = Term(number=sum((number or 0) << 32 * i for i, number in enumerate(numbers)))
+            self._several[roots] = found
+        return found
 
     def guard(self, index: int) -> Term | None:
         """The guard of an instruction; None where it has none."""
@@ -124,21 +146,27 @@ class Terms:
                 return Term(text=operand.text)
 
     def _form(self, index: int) -> Form:
-        return self._kernel.forms[int(self._kernel.form_ids[index])]
+        return self._forms.of[index]
 
     def _address(self, index: int, place: int) -> tuple[int, ...]:
-        return tuple(self._copies.root(value) for value in self._ssa.address_uses(index, place))
+        return tuple([self._roots[value] for value in self._ssa.address_uses(index, place)])
 
     def _register(self, index: int, place: int, operand: RegisterOperand, element: str) -> Term:
         predicate = operand.file in _PREDICATES
         if operand.is_zero:
             found = Term(number=1 if predicate else 0)
         else:
-            width = operand.width or 1
-            units = [self._ssa.use(index, place, unit) for unit in range(width)]
-            if any(value is None for value in units):
+            keys = self._ssa.accesses[index].use_keys
+            if (place, 0) not in keys:
                 return Term(text=operand.text)
-            found = self.of_values([value for value in units if value is not None])
+            first, width = keys.index((place, 0)), operand.width or 1
+            read = self._ssa.read[index]
+            if width == 1:
+                found = self.of_value(read[first])
+            elif keys[first + width - 1 : first + width] == ((place, width - 1),):  # its units stand in order
+                found = self.of_values(read[first : first + width])
+            else:
+                return Term(text=operand.text)
         if found.number is None:
             return _with_signs(found, operand)
         if any(not s.startswith("F32") for s in operand.suffixes):
@@ -157,10 +185,10 @@ class Terms:
         index = self._ssa.instruction[root]
         if index < 0 or self._ssa.inputs[root]:
             return None
-        row = int(self._kernel.form_ids[index])
-        if row not in self._places:
-            self._places[row] = constant_read(self._kernel.forms[row])
-        found = self._places[row]
+        number = self._forms.number[index]
+        if number not in self._places:
+            self._places[number] = constant_read(self._forms.distinct[number])
+        found = self._places[number]
         return None if found is None else (found[0], found[1] + 4 * self._ssa.unit[root])
 
 

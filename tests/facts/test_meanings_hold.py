@@ -393,7 +393,7 @@ def test_the_property_can_fail(monkeypatch):
     def rest(t):
         return [getattr(t, name) for name in list(t.__slots__)[1:]]
 
-    monkeypatch.setattr(operations, "templates", wrong)
+    monkeypatch.setattr(operations, "_templates", wrong)
     with pytest.raises(AssertionError):
         for seed in range(30):
             check(seed, 40, longer=False)
