@@ -79,7 +79,9 @@ def requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
             case BorderAtom(loop=loop, inner=inner, plain=plain):
                 needed = frozenset({loop, inner, plain})
             case FirstAtom(flows=flows):
-                needed = frozenset(flow.source for flow in flows)
+                needed = frozenset(key for flow in flows for key in (flow.source, *flow.loops))
+            case FlowAtom(loops=loops):
+                needed = frozenset(loops)
             case RepeatAtom(shared=shared, outer=outer):
                 needed = frozenset(outer.get(key, key) for key in shared)
             case _ if is_check(atom):

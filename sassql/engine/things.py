@@ -111,5 +111,7 @@ def meet(arguments: Iterable[object]) -> bool | None:
 
 
 def plain(value: object) -> object:
-    """A thing as a column shows it."""
+    """A thing as a column shows it: a constant polynomial is a number."""
+    if isinstance(value, Polynomial) and value.value is not None:
+        return signed(value.value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
