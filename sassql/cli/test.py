@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from sassql.cli.output import format_option, write_rows
-from sassql.errors import EXIT_FOUND, EXIT_NOTHING, UsageError
+from sassql.cli.patterns import pattern_files
+from sassql.errors import EXIT_FOUND, EXIT_NOTHING
 from sassql.testing.blocks import Outcome, Verdict, run_file
 
 _MARKS = {
@@ -54,26 +55,6 @@ def test(ctx: click.Context, paths: tuple[Path, ...], format: str) -> None:
     summary = ", ".join(f"{tally[verdict]} {verdict.value}" for verdict in Verdict)
     click.echo(summary, err=format != "table")
     ctx.exit(EXIT_NOTHING if tally[Verdict.FAILED] else EXIT_FOUND)
-
-
-def pattern_files(paths: tuple[Path, ...]) -> list[Path]:
-    """The `.sq` files that are named or lie in the folders that are named.
-
-    Raises:
-        UsageError: a path does not exist, or a folder has no pattern.
-    """
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(path.rglob("*.sq"))
-            if not inside:
-                raise UsageError(f"{path} has no .sq file")
-            found += inside
-        elif path.exists():
-            found.append(path)
-        else:
-            raise UsageError(f"no such file or folder: {path}")
-    return list(dict.fromkeys(found))
 
 
 def record(outcome: Outcome) -> dict[str, Any]:

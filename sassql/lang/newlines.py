@@ -17,6 +17,10 @@ _UNFINISHED = frozenset(
 """Tokens behind which a statement goes on in the next line."""
 
 
+_ALTERNATIVES = frozenset({"OPNAME", "CLASS", "MODIFIER"})
+"""What follows a ``|`` between opcodes; behind any other ``|`` an absolute operand goes on."""
+
+
 class Newlines:
     """Post-lexer for lark: passes on one ``_SEP`` where a statement ends, and no other newline.
 
@@ -29,6 +33,7 @@ class Newlines:
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         parentheses = braces = 0
+        absolute = False
         last = ""
         for token in stream:
             kind = token.type
@@ -47,5 +52,10 @@ class Newlines:
                 kind = "LBRACE"
             elif token == "}":
                 braces -= 1
+            if last == "VBAR" and kind not in _ALTERNATIVES:
+                absolute = True
+            if kind == "VBAR" and absolute:
+                absolute = False
+                kind = "_CLOSED"  # the second bar of `|%x|` ends an operand, it does not go on
             last = kind
             yield token
