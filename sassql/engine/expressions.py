@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sassql.engine import functions
 from sassql.engine.attributes import attribute_of, method_of
@@ -20,6 +20,7 @@ from sassql.engine.things import (
     KernelRef,
     LoopRef,
     Many,
+    MotifRows,
     ValueRef,
     all_same,
     equal,
@@ -110,7 +111,24 @@ class ColumnScope:
         return None
 
 
-AnyScope = Scope | ColumnScope
+class AnyScope(Protocol):
+    """Where names of an expression get their meaning."""
+
+    def symbol(self, name: str) -> object:
+        """A word without a sigil."""
+        ...
+
+    def name(self, name: Name) -> object:
+        """A word with one."""
+        ...
+
+    def attribute(self, base: object, name: str) -> object:
+        """What follows a dot."""
+        ...
+
+    def method(self, base: object, name: str, arguments: Sequence[Expression]) -> object:
+        """What follows a dot and has arguments."""
+        ...
 
 
 def evaluate(expression: Expression, scope: AnyScope) -> object:
@@ -150,7 +168,10 @@ def evaluate(expression: Expression, scope: AnyScope) -> object:
 
 def truth(expression: Expression, scope: AnyScope) -> bool | None:
     """The truth value of a condition; unknown where it is no truth value."""
-    value = single(evaluate(expression, scope))
+    value = evaluate(expression, scope)
+    if isinstance(value, MotifRows):
+        return value.truth
+    value = single(value)
     return value if isinstance(value, bool) else None
 
 

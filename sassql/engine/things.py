@@ -31,6 +31,18 @@ class Many:
 
 
 @dataclass(frozen=True, slots=True)
+class MotifRows(Many):
+    """The certain rows of a motif; ``open`` where there may be more."""
+
+    open: bool
+
+    @property
+    def truth(self) -> bool | None:
+        """Whether the motif is there."""
+        return True if self.items else (None if self.open else False)
+
+
+@dataclass(frozen=True, slots=True)
 class ValueRef:
     """A value, in the widths in which it was met."""
 
