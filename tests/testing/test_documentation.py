@@ -3,17 +3,35 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from sassql.engine.pattern import Pattern
 from sassql.lang.findings import CHECKS
-from sassql.lang.vocabulary import ATTRIBUTES, FUNCTIONS, KERNEL_ATTRIBUTES
+from sassql.lang.vocabulary import (
+    ADDRESS_ATTRIBUTES,
+    ATTRIBUTES,
+    FUNCTIONS,
+    KERNEL_ATTRIBUTES,
+    LOOP_ATTRIBUTES,
+    VALUE_ATTRIBUTES,
+)
 from sassql.testing.blocks import Verdict, run
 
 PAGE = Path("docs/language.md").read_text("utf-8")
 
 
-def test_the_first_pattern_of_the_page_works():
-    text = re.search(r"```sq\n(.*?)```", PAGE, re.DOTALL)[1]
-    assert [outcome.verdict for outcome in run(Pattern.parse(text))] == [Verdict.PASSED]
+EXAMPLES = re.findall(r"```sq\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=[re.search(r"motif (\w+)", e)[1] for e in EXAMPLES])
+def test_every_pattern_of_the_page_works(text):
+    verdicts = [outcome.verdict for outcome in run(Pattern.parse(text))]
+    assert verdicts
+    assert set(verdicts) == {Verdict.PASSED}
+
+
+def test_the_page_has_examples_with_and_without_rows():
+    assert len(EXAMPLES) > 7
 
 
 def test_the_page_names_every_attribute_function_and_check():
@@ -21,6 +39,13 @@ def test_the_page_names_every_attribute_function_and_check():
         assert f"`x.{name}`" in PAGE
     for name in (*FUNCTIONS, *KERNEL_ATTRIBUTES):
         assert name in PAGE
+    for name in LOOP_ATTRIBUTES:
+        assert f"`K.{name}`" in PAGE
+    for name in VALUE_ATTRIBUTES:
+        assert f"`%v.{name}`" in PAGE
+    for name in ("base", "offset", "space", "bytes", "kind", "tid_x", "ctaid_z", "laneid"):
+        assert f"`&A.{name}`" in PAGE
+        assert name in ADDRESS_ATTRIBUTES
     numbers = set()
     for first, last in re.findall(r"SQ(\d{3})(?:[\u2013, ]+SQ(\d{3}))?", PAGE):
         numbers |= set(range(int(first), int(last or first) + 1))
