@@ -17,6 +17,8 @@ from sassql.model.operands import RegisterOperand
 
 FIRST_HIDDEN_UNIFORM = 63
 FIRST_BLACKWELL = 100
+PROLOGUE_OF_SM_87 = 0x14
+"""Instructions before a kernel: the last one is UMOV UR2, 0x1."""
 CALL_READS = frozenset({"R0", "R1"})
 _TEXTURE = frozenset({"TEX", "TLD", "TLD4", "TXD", "TXQ"})
 _TEXTURE_ROLES = frozenset({"e", "b", "handle"})
@@ -70,9 +72,10 @@ def _texture_pairs(ins: Instruction, unmarked: Unmarked) -> bool:
 
 
 def _ur2_of_sm_87(ins: Instruction, unmarked: Unmarked) -> bool:
-    """Code that ptxas 12 puts before a kernel on sm_87 tests and sets UR2, which nvdisasm 12.8 never marks."""
+    """The code that clears the barrier registers before a kernel of sm_87 tests and sets UR2, never marked."""
     only = unmarked[0] | unmarked[1] == {"UR2"}
-    return only and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
+    inside = ins.index < PROLOGUE_OF_SM_87
+    return only and inside and _sm(ins.kernel) == 87 and ins.opcode in ("ISETP", "UMOV")
 
 
 def _guard_of(ins: Instruction) -> Registers:
