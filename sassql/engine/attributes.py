@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sassql.engine.bindings import Matched, Used
 from sassql.engine.opsets import resolve
-from sassql.engine.things import Calls, KernelRef, LoopRef, Many, ValueRef
-from sassql.facts.addresses import Address, Addresses
+from sassql.engine.things import Calls, Dependent, KernelRef, LoopRef, Many, ValueRef
+from sassql.facts.addresses import Address, Addresses, AddressKind
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
 from sassql.facts.meanings import Meanings
@@ -102,6 +102,9 @@ def _operation(value: ValueRef, view: View) -> object:
     unit = value.occurrences[-1][-1]
     if not isinstance(unit, int):
         return "constant"
+    longer = view.longer_at(unit)
+    if longer:
+        return longer
     if ssa.kind[unit] in (ValueKind.PHI, ValueKind.ENTRY, ValueKind.CALL):
         return ssa.kind[unit].value
     found = _defining(unit, view)
@@ -115,8 +118,10 @@ def _coefficient(name: str) -> Callable[[Address, View], object]:
     atom = name.replace("_", ".")
 
     def of(address: Address, view: View) -> object:
+        if address.kind is AddressKind.OPAQUE:
+            return None
         found = address.coefficient(atom)
-        return None if address.kind.value == "opaque" else found
+        return Dependent(str(address.polynomial)) if found is None else found
 
     return of
 

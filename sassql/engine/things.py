@@ -68,6 +68,19 @@ class KernelRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependent:
+    """A coefficient that is no number: what it multiplies stands inside of a function, as in ``tid.x % 32``.
+
+    It is not zero; which number it is, nobody says.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Calls:
     """The calls of a kernel: how many, and how many of them go where nobody knows."""
 
@@ -97,7 +110,9 @@ def equal(left: object, right: object) -> bool | None:
         case Polynomial(), int() | float():
             number = left.value
             return False if number is None else signed(number) == right
-        case int() | float(), Polynomial():
+        case Dependent(), int() | float():
+            return False if right == 0 else None
+        case int() | float(), Polynomial() | Dependent():
             return equal(right, left)
         case ValueRef(occurrences=one), ValueRef(occurrences=other):
             return one[-1] == other[-1] or one == other

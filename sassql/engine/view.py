@@ -292,11 +292,13 @@ class View:
 
     def operation_at(self, index: int, unit: int) -> str:
         """What ``x.op`` says of the instruction that makes a value: of a longer form, that."""
+        return self.longer_at(unit) or operation_of(self.form(index))
+
+    def longer_at(self, unit: int) -> str:
+        """The operation of several instructions whose result a value is, or an empty string."""
         meanings: Meanings = self.kernel.fact("meanings")
         longer = meanings.longer.get(unit)
-        if longer is not None and len(longer.covers) > 1:
-            return f"<{longer.operation}>"
-        return operation_of(self.form(index))
+        return f"<{longer.operation}>" if longer is not None and len(longer.covers) > 1 else ""
 
     def barrier_of(self, index: int) -> Address | None:
         """The barrier on which an asynchronous copy completes, where that is known."""
