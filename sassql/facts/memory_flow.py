@@ -41,6 +41,9 @@ MOST_PAIRS = 20_000
 """Pairs of a store and a load that one kernel's other-thread edges are looked for among."""
 MOST_STEPS = 200_000
 """Blocks and stores that all backward walks of one kernel may look at."""
+LONG_WALK = 64
+"""Blocks after which a backward walk turns back where no store of the load's own bytes lies behind: such
+ways count as ones on which nothing was stored."""
 
 _NOTHING = "on some way nothing was stored before"
 _WRITES = ("store", "atomic", "both")
@@ -207,6 +210,8 @@ class _Builder:
         predecessors, by_block, calls = self.blocks.predecessors, self.by_block, self.calls
         pending = [(load.block, load.instruction, False, False)]
         while pending:
+            if len(seen) == LONG_WALK:  # from here on only where a store that may end the way comes before
+                behind = behind & self._behind_covering(load)
             block, before, stale, looped = pending.pop()
             self.left -= 1 + len(by_block.get(block, ()))
             if self.left < 0:
@@ -232,6 +237,12 @@ class _Builder:
                     seen.add(state)
                     pending.append((previous, self.end[previous], changed, again))
         return walk
+
+    def _behind_covering(self, load: Address) -> set[int]:
+        """Blocks that hold a store of all the load's bytes, or where one can have come before."""
+        stores = (s for s in self._covering(load) if self.places.relation(s, load) is Relation.SAME)
+        found = {store.block for store in stores}
+        return found.union(*map(self.orders.following, found))
 
     def _behind(self, space: Space) -> set[int]:
         """Blocks that hold a store to ``space``, or where one can have come before; calls count as stores."""
@@ -288,7 +299,7 @@ class _Builder:
                     return True
                 walk.open = "the store has a guard that the load has not"
                 walk.own.append(store)
-            elif same_buffer(store, load) is not False or found is not Relation.APART:
+            elif found is not Relation.APART or self.places.same_buffer(store, load) is not False:
                 walk.other.append(store)
         if any(call < before for call in calls):
             walk.open = "a call, or an unknown instruction, may write the address"

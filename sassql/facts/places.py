@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from sassql.facts.addresses import NO_BASE, Address, AddressKind, Base
+from sassql.facts.addresses import Address, AddressKind, Base
 from sassql.facts.alias import Answer, Compared
 from sassql.facts.counters import Counters
 from sassql.facts.loops import Loops
@@ -42,6 +42,7 @@ class Places:
         self._numbers: dict[tuple[Space, Base, Polynomial], int] = {}
         self._groups: dict[tuple[int, int], int] = {}
         self._compared: dict[tuple[int, int], Compared] = {}
+        self._buffers: dict[tuple[int, int], bool | None] = {}
         self._counters: dict[int, tuple[Atom, Polynomial, Polynomial] | None] = {}
         self._meeting: dict[tuple[int | None, ...], bool] = {}
         self._overlapping: dict[tuple[int | None, ...], bool] = {}
@@ -98,6 +99,13 @@ class Places:
             self._counters[group] = _by_counter(address)
         return self._counters[group]
 
+    def same_buffer(self, store: Address, load: Address) -> bool | None:
+        """Whether both count from one base; None where one is not known. Two parameters are two buffers."""
+        key = (self.group(store), self.group(load))
+        if key not in self._buffers:
+            self._buffers[key] = same_buffer(store, load)
+        return self._buffers[key]
+
     def group(self, address: Address) -> int:
         """A number for space, base and polynomial."""
         key = (address.instruction, address.operand)
@@ -118,7 +126,7 @@ def same_buffer(store: Address, load: Address) -> bool | None:
     """Whether both count from one base; None where one is not known. Two parameters are two buffers."""
     if not spaces_meet(store.space, load.space):
         return False
-    if NO_BASE in (store.base, load.base):
+    if "none" in (store.base.kind, load.base.kind):
         return None
     return store.base == load.base
 

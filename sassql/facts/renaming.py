@@ -58,7 +58,7 @@ def _shared(blocks: Blocks, tree: Dominators) -> set[int]:
 class Renamer:
     """One walk over a kernel; ``items`` are (instruction, access) by block, in order.
 
-    Reads and definitions are handed to ``note``, values are appended to ``ssa``.
+    Reads go to ``read`` and first definitions to ``first``, by instruction; values are appended to ``ssa``.
     """
 
     def __init__(
@@ -68,12 +68,13 @@ class Renamer:
         tree: Dominators,
         registers: Sequence[Register],
         clobbers: Mapping[int, int],
+        read: dict[int, Sequence[int]] | list[Sequence[int]],
+        first: dict[int, int] | list[int],
     ) -> None:
         self.ssa, self.blocks, self.tree = ssa, blocks, tree
         self.registers, self.clobbers = registers, clobbers
         self._from_outside = frozenset(blocks.roots)
-        self.read: dict[int, Sequence[int]] = {}
-        self.first: dict[int, int] = {}
+        self.read, self.first = read, first
         self._current = [0] * len(registers)
         """By register its value, or ~n for the register's value at origin n, not made yet."""
         self._origins: list[tuple[ValueKind, int, int]] = []
@@ -96,17 +97,43 @@ class Renamer:
                 self._begin(block)
             pending.append((block, _LEAVE, len(self._undo)))
             self._enter(block)
-            for index, access in items.get(block, ()):
-                if access.uses:
-                    self.read[index] = self._values(access.uses)
-                if access.defs:
-                    self._define(index, access, block)
-                if index in self.clobbers:
-                    self._clobber(index, block)
+            self._rename(block, items.get(block, ()))
             self._feed_phis(block)
             pending.extend((child, _ENTER, 0) for child in reversed(self.tree.children[block]))
         for value, inputs in self._inputs.items():
             self.ssa.inputs[value] = tuple(inputs)
+
+    def _rename(self, block: int, items: Iterable[tuple[int, Access]]) -> None:
+        """The instructions of one block: everything here runs once per instruction."""
+        current, registers, clobbers = self._current, self.registers, self.clobbers
+        read, first, undo = self.read, self.first, self._undo
+        ssa = self.ssa
+        kinds, held, instructions = ssa.kind, ssa.register, ssa.instruction
+        operands, units, inputs, blocks = ssa.operand, ssa.unit, ssa.inputs, ssa.block
+        defined = ValueKind.DEF
+        for index, access in items:
+            if access.uses:
+                found = [current[number] for number in access.uses]
+                if min(found) < 0:
+                    found = [self._value(number) for number in access.uses]
+                read[index] = found
+            if access.guarded and access.defs:
+                self._define_guarded(index, access, block)
+            elif access.defs:
+                value = first[index] = len(kinds)
+                for number, (operand, unit) in zip(access.defs, access.def_keys, strict=True):
+                    kinds.append(defined)
+                    held.append(registers[number])
+                    instructions.append(index)
+                    operands.append(operand)
+                    units.append(unit)
+                    inputs.append(())
+                    blocks.append(block)
+                    undo.append((number, current[number]))
+                    current[number] = value
+                    value += 1
+            if clobbers and index in clobbers:
+                self._clobber(index, block)
 
     def _make_phis(self, phis: Sequence[int]) -> None:
         for block, mask in enumerate(phis):
@@ -149,11 +176,6 @@ class Renamer:
             number, value = undo.pop()
             current[number] = value
 
-    def _values(self, numbers: Sequence[int]) -> Sequence[int]:
-        current = self._current
-        found = [current[number] for number in numbers]
-        return found if min(found) >= 0 else [self._value(number) for number in numbers]
-
     def _value(self, number: int) -> int:
         """The register's value; made now where it is the first read since its origin."""
         value = self._current[number]
@@ -166,24 +188,22 @@ class Renamer:
             value = self._current[number] = found
         return value
 
-    def _define(self, index: int, access: Access, block: int) -> None:
+    def _define_guarded(self, index: int, access: Access, block: int) -> None:
+        """New values, and behind them one ψ for each."""
         ssa, current = self.ssa, self._current
         count = len(access.defs)
-        old = self._values(access.defs) if access.guarded else ()
+        old = [self._value(number) for number in access.defs]
         first = self.first[index] = len(ssa.kind)
-        copies = 2 if access.guarded else 1
         registers = [self.registers[number] for number in access.defs]
-        ssa.kind += [ValueKind.DEF] * count
-        ssa.register += registers * copies
-        ssa.instruction += [index] * (count * copies)
-        ssa.operand += [operand for operand, _ in access.def_keys] * copies
-        ssa.unit += [unit for _, unit in access.def_keys] * copies
+        ssa.kind += [ValueKind.DEF] * count + [ValueKind.PSI] * count
+        ssa.register += registers * 2
+        ssa.instruction += [index] * (count * 2)
+        ssa.operand += [operand for operand, _ in access.def_keys] * 2
+        ssa.unit += [unit for _, unit in access.def_keys] * 2
         ssa.inputs += [()] * count
-        ssa.block += [block] * (count * copies)
-        if access.guarded:
-            ssa.kind += [ValueKind.PSI] * count
-            ssa.inputs += [(first + i, before) for i, before in enumerate(old)]
-            first += count
+        ssa.inputs += [(first + i, before) for i, before in enumerate(old)]
+        ssa.block += [block] * (count * 2)
+        first += count
         for place, number in enumerate(access.defs):
             self._undo.append((number, current[number]))
             current[number] = first + place

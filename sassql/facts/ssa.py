@@ -47,10 +47,10 @@ def _add_registers(kernel: Kernel, made: SSA) -> None:
     for access in of:
         used |= access.use_mask
     clobbers = {index: mask & used for index, mask in kernel.fact("clobbers").items()}
-    renamer = Renamer(made, blocks, tree, REGISTERS, clobbers)
+    made.read = [()] * len(of)
+    made.first = [-1] * len(of)
+    renamer = Renamer(made, blocks, tree, REGISTERS, clobbers, made.read, made.first)
     renamer.run(place_phis(blocks, tree, live), items)
-    made.read = [renamer.read.get(index, ()) for index in range(len(of))]
-    made.first = [renamer.first.get(index, -1) for index in range(len(of))]
 
 
 def _add_slots(kernel: Kernel, made: SSA) -> None:
@@ -65,6 +65,6 @@ def _add_slots(kernel: Kernel, made: SSA) -> None:
     items: dict[int, list[tuple[int, Access]]] = {}
     for index, access in ordered:
         items.setdefault(int(blocks.of[index]), []).append((index, access))
-    renamer = Renamer(made, blocks, tree, slots.registers, slots.clobbers)
+    made.slots = slots.of
+    renamer = Renamer(made, blocks, tree, slots.registers, slots.clobbers, made.slot_read, made.slot_first)
     renamer.run(place_phis(blocks, tree, live), items)
-    made.slots, made.slot_read, made.slot_first = slots.of, renamer.read, renamer.first
