@@ -17,6 +17,7 @@ COMMANDS = {
     "show": "Annotated listing for people.",
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "test": "Run the tests inside pattern files.",
+    "lint": "What is wrong with pattern files, and what would be better.",
     "fmt": "Format pattern files.",
     "corpus": "Build collections of kernels and see what is built.",
     "doctor": "Which CUDA tools were found and what they can do.",

@@ -15,9 +15,9 @@ MODULES = (unsupported, vocabulary, names, uses, blocks, connect)
 
 
 def findings(file: PatternFile) -> tuple[Finding, ...]:
-    """Everything that the checks say about ``file``: errors before remarks, then by place."""
+    """Everything that the checks say about ``file``: errors first, then by place."""
     found = [finding for run in CHECKS.values() for finding in run(file)]
-    return tuple(sorted(found, key=lambda f: (f.severity is Severity.REMARK, f.at, f.id)))
+    return tuple(sorted(found, key=lambda f: (f.severity is not Severity.ERROR, f.at, f.id)))
 
 
 def checked(file: PatternFile) -> PatternFile:

@@ -173,6 +173,8 @@ def _special(before: str, found: str, allowed: list[str], lines: list[str]) -> s
         return f"values are written `%{found}`, integers `#{found}`"
     if first is not None and found[:1] in "%<." and signatures.is_opcode(first[1].upper()):
         return f"opcodes are written in upper case: `{first[1].upper()}`"
+    if "OPNAME" in allowed and signatures.is_opcode(found.upper()):
+        return f"opcodes are written in upper case: `{found.upper()}`"
     if found == "'":
         return "one prime: the value on the next rung"
     return ""

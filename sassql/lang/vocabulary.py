@@ -171,7 +171,9 @@ def unknown_role(file: PatternFile) -> Iterator[Told]:
             for operand in line.operands:
                 if operand.role and roles and operand.role not in roles:
                     told = f"no operand of this line has the role `{operand.role}`"
-                    yield told, operand.at, f"it has {', '.join(f'`{role}`' for role in sorted(roles))}"
+                    listed = f"it has {', '.join(f'`{role}`' for role in sorted(roles))}"
+                    close = meant(operand.role, roles)
+                    yield told, operand.at, f"{close} {listed}" if close else listed
 
 
 def _roles(opcode: Opcode | ClassUse, file: PatternFile) -> set[str]:

@@ -13,7 +13,7 @@ from sassql.lang.ast import PatternFile, Position, Test
 from sassql.lang.format.layout import layout
 from sassql.lang.parse import parse
 
-__all__ = ["formatted", "meaning"]
+__all__ = ["formatted", "meaning", "without_places"]
 
 
 def formatted(text: str, file: str = "<text>") -> str:
@@ -35,17 +35,16 @@ def formatted(text: str, file: str = "<text>") -> str:
 
 def meaning(file: PatternFile) -> object:
     """A syntax tree without places: equal for two texts that say the same."""
-    return tuple(
-        _without_places(getattr(file, name)) for name in ("classes", "motifs", "classifies", "tests")
-    )
+    return tuple(without_places(getattr(file, name)) for name in ("classes", "motifs", "classifies", "tests"))
 
 
-def _without_places(node: object) -> object:
+def without_places(node: object) -> object:
+    """A part of a syntax tree as tuples, positions left out: equal where two parts say the same."""
     if isinstance(node, tuple):
-        return tuple(map(_without_places, node))
+        return tuple(map(without_places, node))
     if isinstance(node, Position):
         return None
     if is_dataclass(node) and not isinstance(node, type):
         kept = (f.name for f in fields(node) if not (isinstance(node, Test) and f.name == "listing_line"))
-        return (type(node).__name__, *(_without_places(getattr(node, name)) for name in kept))
+        return (type(node).__name__, *(without_places(getattr(node, name)) for name in kept))
     return node
