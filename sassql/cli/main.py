@@ -15,6 +15,7 @@ COMMANDS = {
     "query": "Rows of motifs over files, folders or a corpus.",
     "inspect": "Every instruction as data, or a summary per file.",
     "show": "Annotated listing for people.",
+    "report": "What a library or a corpus is made of, as a page to look at.",
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "test": "Run the tests inside pattern files.",
     "lint": "What is wrong with pattern files, and what would be better.",

@@ -1,1 +1,1 @@
-"""The result document and its renderers. Empty so far."""
+"""The result document, what makes it, and its renderers."""

@@ -1,0 +1,213 @@
+"""`sassql report`: what a library or a corpus is made of, as a page that people look at."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from sassql import resources
+from sassql.cli.inputs import Reading, input_options
+from sassql.errors import EXIT_NOTHING, UsageError
+from sassql.model.kernel import Kernel
+from sassql.reading.load import Options, architectures
+
+if TYPE_CHECKING:
+    from sassql.report.build import Job
+    from sassql.report.document import Document
+
+FORMATS = ("html", "md", "json")
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=str,
+    help="FILE.html, FILE.md or FILE.json, or a FOLDER/ with a page for each kernel. Markdown on standard "
+    "output without it.",
+)
+@click.option(
+    "--format", "format", type=click.Choice(FORMATS), help="What is written; the output's ending by default."
+)
+@click.option("--compare", is_flag=True, help="Compare two PATHS, or PATH:KERNEL, with each other.")
+@click.option(
+    "--patterns",
+    type=click.Path(path_type=Path, exists=True),
+    help="Folder or file of motifs; those that come with sassql by default.",
+)
+@click.option("--title", default="", help="Heading of the report; the names of the inputs by default.")
+@click.option(
+    "--jobs", type=click.IntRange(min=0), default=0, help="Processes; all cores for 0, the default."
+)
+@input_options
+@click.pass_context
+def report(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    output: str | None,
+    format: str | None,
+    compare: bool,
+    patterns: Path | None,
+    title: str,
+    jobs: int,
+    arch: str | None,
+    kernel_glob: str | None,
+) -> None:
+    """Write a report on GPU code: overview, motifs, instructions, resources, findings, annotated listings.
+
+    PATHS are what `sassql query` reads. A report in one file carries the overview and the 200
+    heaviest kernels; a folder has a page for each.
+
+    \b
+    Examples:
+      sassql report corpora/lowering -o report.html
+      sassql report libfoo.so --arch sm_90 -o foo/
+      sassql report build/ --kernel '*softmax*' --format md
+      sassql report --compare old.cubin new.cubin -o changes.html
+      sassql report --compare a.cubin:softmax_three_pass a.cubin:softmax_online
+
+    Exit codes: 0 done, 1 no kernel, 2 bad usage or pattern, 3 something could not be read (the rest is in the
+    report), 4 a tool is missing.
+    """
+    from sassql.report.build import Job, build  # noqa: PLC0415  (a second that `--help` does not need)
+    from sassql.report.motifs import pattern_files  # noqa: PLC0415
+
+    if not paths:
+        raise UsageError("nothing to report on", hint="name a corpus, a library, or other files")
+    format = _format(output, format)
+    if format != "html" and output is not None and output.endswith("/"):
+        raise UsageError(f"a folder is written as HTML, not as {format}")
+    if format == "html" and output is None:
+        raise UsageError("no output", hint="say where with -o report.html or -o folder/")
+    reading = Reading(paths, arch, kernel_glob)
+    with _progress() as (advance, compiling):
+        job = Job(
+            paths=paths,
+            patterns=pattern_files(patterns or resources.folder("patterns")),
+            options=Options(architectures=architectures(arch)),
+            select=Named(kernel_glob) if kernel_glob is not None else None,
+            jobs=jobs,
+            title=title,
+            compiling=compiling,
+            problems=reading.problems,
+        )
+        document = build(job, advance)
+        document.accuracy = accuracy(document)
+        _write(document, job, output, format, advance)
+    reading.modules_read = document.cubins or len(document.kernels)
+    reading.kernels_read = reading.kernels_wanted = len(document.kernels)
+    if output is not None:
+        click.echo(
+            f"{output}: {len(document.kernels):,} kernels, {document.instructions:,} instructions", err=True
+        )
+    code = reading.finish(found=bool(document.kernels))
+    ctx.exit(code if document.kernels or code else EXIT_NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Picks kernels by name, as `--kernel` does; can be sent to another process."""
+
+    glob: str
+
+    def __call__(self, kernel: Kernel) -> bool:
+        return fnmatch.fnmatchcase(kernel.name, self.glob) or fnmatch.fnmatchcase(kernel.demangled, self.glob)
+
+
+def _format(output: str | None, format: str | None) -> str:
+    if format is not None:
+        return format
+    if output is None:
+        return "md"
+    if output.endswith("/") or Path(output).is_dir():
+        return "html"
+    suffix = Path(output).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{output}: the ending says no format", hint="use .html, .md, .json, a folder/, or --format"
+        )
+    return _SUFFIXES[suffix]
+
+
+def _write(document: Document, job: Job, output: str | None, format: str, advance: Any) -> None:  # noqa: ANN401
+    from sassql.report import pages  # noqa: PLC0415
+    from sassql.report.document import to_json  # noqa: PLC0415
+    from sassql.report.markdown import to_markdown  # noqa: PLC0415
+
+    if format == "html":
+        assert output is not None
+        folder = output.endswith("/") or Path(output).is_dir()
+        (pages.write_folder if folder else pages.write_file)(document, job, Path(output), advance)
+        return
+    text = to_json(document) if format == "json" else to_markdown(document)
+    if output is None:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    else:
+        pages.write(Path(output), text)
+
+
+def accuracy(document: Document) -> Any:  # noqa: ANN401  (None, or the section of the document)
+    """The comparison with the truth, where the report is of one corpus that has it."""
+    from sassql.report.document import Accuracy, Score  # noqa: PLC0415
+    from sassql.testing import truth  # noqa: PLC0415
+    from sassql.testing.accuracy import score  # noqa: PLC0415
+
+    folders = [Path(source) for source in document.sources]
+    if len(folders) != 1 or not (folders[0] / truth.TRUTH).is_file() or not document.classified:
+        return None
+    records = (
+        {
+            "kernel": kernel.name,
+            "arch": kernel.arch,
+            "class": kernel.cls or "unknown",
+            "motifs": [{**m.columns, "motif": m.motif, "status": m.status} for m in kernel.motifs],
+        }
+        for kernel in document.kernels
+    )
+    found = score(truth.read_truth(folders[0]), records)
+    tallies = [("all", found.total), *sorted(found.motifs.items())]
+    rows = [Score(name, t.right, t.wrong, t.missed) for name, t in tallies if t.right + t.wrong + t.missed]
+    mistakes = [f"{m.what}: {m.kernel} {m.arch} {m.motif} {m.detail}".strip() for m in found.mistakes]
+    return Accuracy(
+        tuple(rows),
+        dict(Counter(found.classes)),
+        dict(Counter(found.decoys)),
+        tuple(mistakes),
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Any, Any]]:
+    """A counter of kernels on stderr, where that is a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("kernels", total=None)
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.update(task, description=f"{done:,} kernels")
+
+        def compiling(made: int, total: int, label: str) -> None:
+            bar.update(task, description=f"compiling {label} ({made} of {total})")
+
+        yield advance, compiling

@@ -1,0 +1,58 @@
+"""Static occupancy: how many warps of a kernel fit on a multiprocessor at the same time.
+
+The model of `cuda_occupancy.h`: registers are handed out by warp and sub-partition, shared memory by block.
+What the launch decides is not in a binary: dynamic shared memory counts as none, and the size of a
+block is the kernel's own (`__launch_bounds__`, `reqntid`) or an assumed one, which the answer names.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from sassql.isa.multiprocessors import Multiprocessor, multiprocessor
+from sassql.model.kernel import Resources
+from sassql.report.document import Occupancy
+
+ASSUMED_BLOCK = 256
+"""Threads of a block where a kernel does not say how many it has."""
+WARP = 32
+
+
+def occupancy(arch: str, needs: Resources, block: int | None = None) -> Occupancy | None:
+    """The occupancy with blocks of ``block`` threads; None where architecture or registers are unknown."""
+    limits = multiprocessor(arch)
+    if limits is None or not needs.registers:
+        return None
+    threads, assumed = _block(needs, block)
+    warps = -(-threads // WARP)
+    by = {
+        "warps": limits.warps // warps,
+        "blocks": limits.blocks,
+        "registers": _by_registers(limits, needs.registers, warps),
+    }
+    if needs.shared:
+        by["shared memory"] = limits.shared // _up(needs.shared + limits.kept, limits.shared_unit)
+    blocks = min(by.values())
+    limit = next(name for name in ("registers", "shared memory", "blocks", "warps") if by.get(name) == blocks)
+    return Occupancy(blocks * warps, limits.warps, blocks, threads, assumed, limit)
+
+
+def _block(needs: Resources, block: int | None) -> tuple[int, bool]:
+    """Threads of a block, and whether they are an assumption."""
+    if block is not None:
+        return block, False
+    if needs.required_block:
+        return prod(needs.required_block), False
+    if needs.max_threads:
+        return min(needs.max_threads, 1024), False
+    return ASSUMED_BLOCK, True
+
+
+def _by_registers(limits: Multiprocessor, registers: int, warps: int) -> int:
+    """Blocks whose warps find registers: each sub-partition has its own."""
+    one = _up(registers * WARP, limits.register_unit)
+    return limits.registers // limits.partitions // one * limits.partitions // warps
+
+
+def _up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
