@@ -81,39 +81,43 @@ def report(
     Exit codes: 0 done, 1 no kernel, 2 bad usage or pattern, 3 something could not be read (the rest is in the
     report), 4 a tool is missing.
     """
-    from sassql.report.build import Job, build  # noqa: PLC0415  (a second that `--help` does not need)
-    from sassql.report.motifs import pattern_files  # noqa: PLC0415
-
     if not paths:
         raise UsageError("nothing to report on", hint="name a corpus, a library, or other files")
     format = _format(output, format)
-    if format != "html" and output is not None and output.endswith("/"):
-        raise UsageError(f"a folder is written as HTML, not as {format}")
-    if format == "html" and output is None:
-        raise UsageError("no output", hint="say where with -o report.html or -o folder/")
     reading = Reading(paths, arch, kernel_glob)
     with _progress() as (advance, compiling):
-        job = Job(
-            paths=paths,
-            patterns=pattern_files(patterns or resources.folder("patterns")),
-            options=Options(architectures=architectures(arch)),
-            select=Named(kernel_glob) if kernel_glob is not None else None,
-            jobs=jobs,
-            title=title,
-            compiling=compiling,
-            problems=reading.problems,
-        )
-        document = build(job, advance)
-        document.accuracy = accuracy(document)
+        job = _job(reading, patterns, jobs, title, compiling)
+        document = _document(job, advance)
         _write(document, job, output, format, advance)
     reading.modules_read = document.cubins or len(document.kernels)
     reading.kernels_read = reading.kernels_wanted = len(document.kernels)
-    if output is not None:
-        click.echo(
-            f"{output}: {len(document.kernels):,} kernels, {document.instructions:,} instructions", err=True
-        )
+    click.echo(f"{len(document.kernels):,} kernels, {document.instructions:,} instructions", err=True)
     code = reading.finish(found=bool(document.kernels))
     ctx.exit(code if document.kernels or code else EXIT_NOTHING)
+
+
+def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, compiling: Any) -> Job:  # noqa: ANN401
+    from sassql.report.build import Job  # noqa: PLC0415  (a second that `--help` does not need)
+    from sassql.report.motifs import pattern_files  # noqa: PLC0415
+
+    return Job(
+        paths=reading.paths,
+        patterns=pattern_files(patterns or resources.folder("patterns")),
+        options=Options(architectures=architectures(reading.arch)),
+        select=Named(reading.kernel_glob) if reading.kernel_glob is not None else None,
+        jobs=jobs,
+        title=title,
+        compiling=compiling,
+        problems=reading.problems,
+    )
+
+
+def _document(job: Job, advance: Any) -> Document:  # noqa: ANN401
+    from sassql.report.build import build  # noqa: PLC0415
+
+    document = build(job, advance)
+    document.accuracy = accuracy(document)
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +131,22 @@ class Named:
 
 
 def _format(output: str | None, format: str | None) -> str:
-    if format is not None:
-        return format
-    if output is None:
-        return "md"
-    if output.endswith("/") or Path(output).is_dir():
-        return "html"
-    suffix = Path(output).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise UsageError(
-            f"{output}: the ending says no format", hint="use .html, .md, .json, a folder/, or --format"
-        )
-    return _SUFFIXES[suffix]
+    """The format that the options ask for.
+
+    Raises:
+        UsageError: the output's ending says none, or does not go with the format.
+    """
+    folder = output is not None and (output.endswith("/") or Path(output).is_dir())
+    if format is None and output is not None and not folder and Path(output).suffix.lower() not in _SUFFIXES:
+        hint = "use .html, .md, .json, a folder/, or --format"
+        raise UsageError(f"{output}: the ending says no format", hint=hint)
+    if format is None:
+        format = "md" if output is None else "html" if folder else _SUFFIXES[Path(output).suffix.lower()]
+    if folder and format != "html":
+        raise UsageError(f"a folder is written as HTML, not as {format}")
+    if format == "html" and output is None:
+        raise UsageError("no output", hint="say where with -o report.html or -o folder/")
+    return format
 
 
 def _write(document: Document, job: Job, output: str | None, format: str, advance: Any) -> None:  # noqa: ANN401

@@ -19,6 +19,7 @@ from sassql.report.tables import by_architecture, class_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import Locator
 
 MOST_ROWS = 30
 MOST_POINTS = 2000
@@ -72,7 +73,7 @@ def sizes(document: Document) -> Plot | None:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.set_xlabel("instructions")
         axes.set_ylabel("kernels")
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(_whole())
         axes.legend(frameon=False, fontsize=9)
 
     middle = sorted(k.instructions for k in document.kernels)[len(document.kernels) // 2]
@@ -89,7 +90,7 @@ def classes(document: Document) -> Plot | None:
     def draw(axes: Axes) -> None:
         axes.barh([name for name, _ in counts][::-1], [n for _, n in counts][::-1], color=PALETTE[0])
         axes.set_xlabel("kernels")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(_whole())
 
     caption = f"The most frequent is {counts[0][0]} with {counts[0][1]:,} kernels."
     return Plot("Classes of kernels", caption, _svg(draw, 0.8 + 0.26 * len(counts)))
@@ -177,6 +178,13 @@ def occupancies(document: Document) -> Plot | None:
 
     caption = "Boxes hold the middle half of the kernels, the line in them is the median."
     return Plot("Static occupancy", caption, _svg(draw, 0.9 + 0.36 * len(found)))
+
+
+def _whole() -> Locator:
+    """Ticks at whole numbers only: there is no half kernel."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415  (a second that no other command needs)
+
+    return MaxNLocator(integer=True)
 
 
 _drawn = 0
