@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import networkx as nx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sassql.reading.listing import read_listing
+
 
 def test_nested_loops(listing):
     probe = listing("""
@@ -96,3 +102,70 @@ def test_a_cycle_with_two_ways_in_is_told(listing):
     loops = probe.kernel.fact("loops")
     assert len(loops) == 0
     assert loops.irreducible == ((2, 1),) or loops.irreducible == ((1, 2),)
+
+
+@st.composite
+def programs(draw):
+    """Listings of up to 14 blocks that end in branches to anywhere."""
+    count = draw(st.integers(1, 14))
+    lines = []
+    for block in range(count):
+        guard = draw(st.sampled_from(["", "@P0 "]))
+        body = draw(st.sampled_from([f"BRA `(.L_x_{draw(st.integers(0, count - 1))})"] * 5 + ["EXIT", "NOP"]))
+        lines.append(f".L_x_{block}:\n{guard}{body} ;")
+    return "\n".join(lines)
+
+
+@settings(max_examples=300, deadline=None)
+@given(programs())
+def test_loops_are_what_back_edges_enclose(text):
+    """By definition: a back edge's target dominates its start; the loop is what reaches it without the target."""
+    modules, _ = read_listing(text, arch="sm_90")
+    kernel = modules[0].kernels[0]
+    blocks, tree, loops = kernel.fact("blocks"), kernel.fact("dominators"), kernel.fact("loops")
+    graph = nx.DiGraph()
+    graph.add_nodes_from(b for b in range(len(blocks)) if blocks.reachable[b])
+    graph.add_edges_from((b, t) for b in graph.nodes for t in blocks.successors[b])
+    back = [(b, t) for b, t in graph.edges if tree.dominates(t, b)]
+    expected = {}
+    for latch, header in back:
+        without = graph.copy()
+        without.remove_node(header)
+        before = nx.ancestors(without, latch) if latch != header else set()
+        expected.setdefault(header, {header}).update({latch} | before)
+    assert {loop.header: set(loop.blocks) for loop in loops.loops} == expected
+    for loop in loops.loops:
+        assert set(loop.latches) == {b for b, t in back if t == loop.header}
+        assert set(loop.exits) == {
+            (b, t) for b in loop.blocks for t in blocks.successors[b] if t not in loop.blocks
+        }
+    for block in graph.nodes:
+        around = [n for n, loop in enumerate(loops.loops) if block in loop.blocks]
+        assert sorted(loops.enclosing(block)) == around
+        assert [len(loops[n].blocks) for n in loops.enclosing(block)] == sorted(
+            len(loops[n].blocks) for n in around
+        )
+    cut = graph.copy()
+    cut.remove_edges_from(back)
+    cyclic = [c for c in nx.strongly_connected_components(cut) if len(c) > 1]
+    assert bool(loops.irreducible) == bool(cyclic), "a cycle without a back edge is told, and nothing else"
+
+
+@settings(max_examples=300, deadline=None)
+@given(programs())
+def test_postdominators_are_what_every_way_out_goes_through(text):
+    modules, _ = read_listing(text, arch="sm_90")
+    kernel = modules[0].kernels[0]
+    blocks, after = kernel.fact("blocks"), kernel.fact("postdominators")
+    ways_out = {b for b in range(len(blocks)) if not blocks.successors[b]} | set(blocks.leaving)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(blocks)))
+    graph.add_edges_from((b, t) for b in range(len(blocks)) for t in blocks.successors[b])
+    leads_out = {b for b in graph for w in ways_out if nx.has_path(graph, b, w)}
+    always = {b for b in leads_out if nx.descendants(graph, b) <= leads_out}  # no endless loop behind
+    for a in range(len(blocks)):
+        without = graph.copy()
+        without.remove_node(a)
+        for b in sorted(b for b in always - {a} if blocks.reachable[b]):
+            free = any(w in without and nx.has_path(without, b, w) for w in ways_out)
+            assert after.dominates(a, b) == (not free), (a, b)
