@@ -12,6 +12,7 @@ from sassql.engine.things import Calls, Dependent, KernelRef, LoopRef, Many, Val
 from sassql.facts.addresses import Address, Addresses, AddressKind
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
+from sassql.facts.polynomials import AtomKind, counter, mentioned
 from sassql.facts.meanings import Meanings
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
@@ -206,10 +207,23 @@ def method_of(
     """``&A.stride(K)`` and ``kernel.has(MUFU.EX2)``."""
     match base:
         case Address() if name == "stride" and arguments and isinstance(arguments[0], LoopRef):
-            return base.stride(arguments[0].number)
+            return _stride(base, arguments[0].number, view)
         case KernelRef() if name == "has":
             opset = tuple(part for e in written for part in opset_of(e))
             return any(a.fits(form) for a in resolve(opset, {}) for form in view.seen_forms())
+    return None
+
+
+def _stride(address: Address, loop: int, view: View) -> object:
+    """Bytes that each iteration adds; some number that is not zero where a function of the counter decides."""
+    found = address.stride(loop)
+    if found is not None or address.kind is AddressKind.OPAQUE:
+        return found
+    inside = view.loops[loop].blocks
+    moving = [atom for atom in mentioned(address.polynomial) if atom.home in inside]
+    counts = counter(loop, view.loops[loop].header)
+    if counts in moving and all(atom.args or atom.kind is AtomKind.COUNTER for atom in moving):
+        return Dependent(str(address.polynomial))
     return None
 
 

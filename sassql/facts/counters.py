@@ -114,6 +114,7 @@ class Counters:
         if atom in self._seen:
             return self._seen[atom]
         found: Polynomial | None = None
+        self._seen[atom] = None  # in a cycle of several ways in, a merge may be solved by itself: it stays
         if atom.kind is AtomKind.MERGE:
             solved = self.solved.get(atom.number)
             found = None if solved is None else self.resolve(solved)

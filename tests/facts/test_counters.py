@@ -306,3 +306,23 @@ def test_the_first_failure_is_the_first(start, step, operator, distance, is_sign
     ):
         towards = (operator in ("<", "<=") and step > 0) or (operator in (">", ">=") and step < 0)
         assert found == tried or not (towards or operator == "==" or tried == 0)
+
+
+def test_a_cycle_with_two_ways_in_ends(listing):
+    """No compiler writes such a cycle; what is solved by itself stays what it is."""
+    kernel = listing(
+        """
+        @P0 BRA `(.L_x_9) ;
+        LDG.E.64 R0, desc[UR4][R8.64] ;
+.L_x_7:
+        @P0 LDG.E.64 R0, desc[UR4][R8.64] ;
+.L_x_8:
+.L_x_9:
+        @P1 BRA `(.L_x_7) ;
+        @P1 BRA `(.L_x_8) ;
+        STG.E desc[UR4][R8.64], R0 ;
+        EXIT ;
+        """
+    ).kernel
+    assert kernel.fact("loops").irreducible
+    assert len(kernel.fact("addresses")) == 3
