@@ -12,8 +12,8 @@ from sassql.engine.things import Calls, Dependent, KernelRef, LoopRef, Many, Val
 from sassql.facts.addresses import Address, Addresses, AddressKind
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
-from sassql.facts.polynomials import AtomKind, counter, mentioned
 from sassql.facts.meanings import Meanings
+from sassql.facts.polynomials import AtomKind, counter, mentioned
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
 from sassql.lang.ast import Attribute, ClassLiteral, ClassUse, Expression, Literal, Modifier, Opcode, Opset
@@ -215,7 +215,7 @@ def method_of(
 
 
 def _stride(address: Address, loop: int, view: View) -> object:
-    """Bytes that each iteration adds; some number that is not zero where a function of the counter decides."""
+    """Bytes that each iteration adds; not zero, but no number, where a function of the counter decides."""
     found = address.stride(loop)
     if found is not None or address.kind is AddressKind.OPAQUE:
         return found
