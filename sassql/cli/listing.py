@@ -15,6 +15,7 @@ from rich.text import Text
 
 from sassql.cli.loop_bars import LoopBars
 from sassql.cli.source_text import source_text
+from sassql.cli.statement_colors import colored
 from sassql.cli.view import View, selected
 from sassql.facts.addresses import Addresses
 from sassql.facts.blocks import Blocks
@@ -45,10 +46,14 @@ Marks = Mapping[int, Sequence[str]]
 
 
 class Listing:
-    """Draws one kernel; ``marks`` are names to print behind the instructions at these addresses."""
+    """Draws one kernel; ``marks`` are names to print behind the instructions at these addresses.
 
-    def __init__(self, kernel: Kernel, view: View, marks: Marks) -> None:
+    ``colors`` colours the parts of statements, which takes a while: for a terminal.
+    """
+
+    def __init__(self, kernel: Kernel, view: View, marks: Marks, *, colors: bool = False) -> None:
         self.kernel = kernel
+        self.colors = colors
         self.view = view
         self.marks = marks
         self.blocks: Blocks = kernel.fact("blocks")
@@ -168,7 +173,7 @@ class Listing:
         first, *more = _broken(line, self.view.width - 12)
         yield first
         for piece in more:
-            yield Text(self.bars.below(block, -1) + " " * 8, style="yellow").append_text(piece)
+            yield _bars(self.bars.below(block, -1) + " " * 8).append_text(piece)
 
     def _is_padding(self, index: int) -> bool:
         return PADDING in self.tags.get(index, ())
@@ -193,13 +198,14 @@ class Listing:
         if self.view.lines and (origin := ins.source_line) != self._last_line:
             self._last_line = origin
             yield Text(f"  {source_text(origin)}" if origin else "  (no source line)", style="italic dim")
-        line = Text(self.bars.beside(block, ins.index), style="yellow")
+        line = _bars(self.bars.beside(block, ins.index))
         line.append(f"  {ins.address:#06x}  ", style="cyan")
         if self._control_width:
             line.append(f"{_control(ins):<{self._control_width}}  ", style="dim")
         style = _TAGGED if self.tags.get(ins.index) else _STYLES.get(flow_of(ins.form).kind, "")
         column = line.cell_len
-        line.append(f"{ins.text:<{self._text_width}}", style=style)
+        padded = f"{ins.text:<{self._text_width}}"
+        line.append_text(colored(padded, style) if self.colors else Text(padded, style=style))
         yield from self._with_notes(line, list(self._notes(ins)), column, self.bars.below(block, ins.index))
 
     def _with_notes(self, line: Text, notes: list[Text], column: int, bars: str) -> Iterator[Text]:
@@ -215,7 +221,7 @@ class Listing:
             if not fits and not (first and not narrow):
                 line.rstrip()
                 yield line
-                line = Text(bars, style="yellow")
+                line = _bars(bars)
                 line.append(" " * (indent - line.cell_len - 2))
             line.append("  ").append_text(note)
             first = False
@@ -247,6 +253,13 @@ def _origin(origin: Origin) -> str:
     places += ["entry"] if origin.entry else []
     told = _SHAPES.get(origin.kind, "{}").format(", ".join(places))
     return f"{origin.text} <- {told}{value}"
+
+
+def _bars(text: str) -> Text:
+    """A line that begins with bars; what follows has colours of its own."""
+    line = Text()
+    line.append(text, style="yellow")
+    return line
 
 
 def _broken(text: Text, width: int) -> Iterator[Text]:

@@ -81,11 +81,11 @@ def show(
     reading = Reading(paths, arch, kernel_glob)
     kernels = (kernel for module in reading.modules() for kernel in reading.kernels(module))
     if format == "table":
-        write = _writer()
+        write, colors = _writer()
         count = 0
         for kernel in kernels:
             count += len(kernel.form_ids)
-            for line in Listing(kernel, chosen, _marks(kernel, patterns)).lines():
+            for line in Listing(kernel, chosen, _marks(kernel, patterns), colors=colors).lines():
                 write(line)
     else:
         records = (record for kernel in kernels for record in _records(kernel, chosen, patterns))
@@ -96,18 +96,18 @@ def show(
 _ASCII = str.maketrans({"│": "|", "╭": "/", "╰": "\\", "φ": "phi", "ψ": "psi"})
 
 
-def _writer() -> Callable[[Text], object]:
-    """Prints lines: with colours on a terminal; as plain text, which is faster, anywhere else."""
+def _writer() -> tuple[Callable[[Text], object], bool]:
+    """What prints lines, and whether in colours: elsewhere than on a terminal they are plain."""
     console = _Console(highlight=False, soft_wrap=True)
     encoding = sys.stdout.encoding or "ascii"
     if console.is_terminal and encoding.lower().startswith("utf"):
-        return console.print
+        return console.print, True
 
     def plain(line: Text) -> None:
         text = line.plain if encoding.lower().startswith("utf") else line.plain.translate(_ASCII)
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
-    return plain
+    return plain, False
 
 
 _MORE = ("motifs", "loops", "sources", "addresses", "line")

@@ -278,3 +278,14 @@ def test_a_listing_without_encodings_has_no_control_column(sassql, tmp_path):
         "  0x0000  @!PT LDS RZ, [RZ]  filler",
         "  0x0010  EXIT",
     ]
+
+
+def test_colours_of_statements(shell, compiled, tmp_path):
+    path = compiled("sm_90", "small.cu").path
+    plain = shell(f"sassql show {path} --kernel scale --width 120", tmp_path)
+    colored = shell(f"sassql show {path} --kernel scale --width 120", tmp_path, FORCE_COLOR="1", PYTHONUTF8="1")
+    text = colored.stdout.decode()
+
+    assert b"\x1b" not in plain.stdout
+    assert re.search(r"\x1b\[1mLDG\x1b\[0m", text)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == plain.stdout.decode()
