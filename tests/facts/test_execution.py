@@ -123,7 +123,11 @@ class Machine:
                 left[REGISTERS[number]] = self.registers[number]
         for value, kind in enumerate(self.ssa.kind):
             if kind is ValueKind.CALL and self.ssa.instruction[value] == index:
-                self.values[value] = left[self.ssa.register[value]]
+                register = self.ssa.register[value]
+                if register.file == "L" and runs:
+                    self.stack[register.index] = word("call", index, value, step)
+                on_stack = register.file == "L"
+                self.values[value] = self.word_on_stack(register.index) if on_stack else left[register]
 
     def holds(self, index):
         guard = self.kernel.forms[self.kernel.rows[index]].guard
