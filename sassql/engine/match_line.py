@@ -64,6 +64,7 @@ class LineMatcher:
     def __init__(self, line: Line, own: Mapping[str, ClassDefinition]) -> None:
         self.line = line
         self.alternatives = resolve(line.opset, own)
+        self.opcodes = frozenset().union(*(a.opcodes for a in self.alternatives))
         self.operations = tuple(dict.fromkeys(a.name for a in self.alternatives if a.is_operation))
         """Operations among the alternatives: they may take forms that single instructions do not show."""
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Alternative, ...]] = {}

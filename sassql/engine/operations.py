@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sassql.engine.match_line import Fit, LineMatcher
 from sassql.engine.opsets import allows
@@ -29,6 +30,9 @@ from sassql.lang.ast import (
     ValueOperand,
 )
 from sassql.model.kernel import Kernel
+
+if TYPE_CHECKING:
+    from sassql.engine.session import Session
 
 _SIGN = 1 << 31
 
@@ -54,14 +58,17 @@ class Part:
 class LongerForms:
     """The operations of one kernel that its single instructions do not show."""
 
-    def __init__(self, kernel: Kernel, values: Values, rows: Sequence[int]) -> None:
+    def __init__(self, kernel: Kernel, session: Session) -> None:
         self._kernel = kernel
-        self._values = values
-        self._rows = rows
+        self._session = session
+
+    @property
+    def _values(self) -> Values:
+        return self._session.values
 
     @cached_property
     def _present(self) -> frozenset[str]:
-        return operations.present(self._kernel.forms[row] for row in self._rows)
+        return operations.present(self._kernel.forms[row] for row in self._session.rows)
 
     @cached_property
     def _meanings(self) -> Meanings:
@@ -87,7 +94,7 @@ class LongerForms:
         if not operations.only_by_meaning(name):
             return
         opcodes = operations.opcodes(name)
-        rows = {row for row in self._rows if self._kernel.forms[row].opcode in opcodes}
+        rows = {row for row in self._session.rows if self._kernel.forms[row].opcode in opcodes}
         for index, row in enumerate(self._kernel.form_ids.tolist()):
             if row in rows:
                 yield from (m for m in self._meanings.at(index) if m.operation == name)

@@ -5,17 +5,25 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 import sassql.facts  # noqa: F401  (registers the analyses)
 from sassql.engine.carries import Carries
 from sassql.engine.divergence import Divergence, divergence
+from sassql.engine.operations import LongerForms
 from sassql.engine.reach import Reach
 from sassql.engine.values import Values
 from sassql.engine.ways import Ways
+from sassql.facts.blocks import Blocks
 from sassql.model.kernel import Kernel, provides
 
 if TYPE_CHECKING:
     from sassql.engine.bindings import Used
     from sassql.engine.plan import MotifPlan
+
+NEVER_NODES = frozenset({"NOP"})
+"""Opcodes that do nothing: hazard fillers and padding."""
 
 
 class Session:
@@ -26,6 +34,38 @@ class Session:
         self.everything = everything
         self.used: dict[tuple[int, bool], tuple[MotifPlan, tuple[Used, ...]]] = {}
         """Rows of used motifs; the plan is kept so that its number stays its own."""
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """The numbers of the kernel's distinct forms."""
+        return tuple(np.unique(self.kernel.form_ids).tolist())
+
+    @cached_property
+    def by_opcode(self) -> dict[str, list[int]]:
+        """The signature: forms by opcode. A motif with a line that no opcode fits has no row."""
+        found: dict[str, list[int]] = {}
+        for row in self.rows:
+            found.setdefault(self.kernel.forms[row].opcode, []).append(row)
+        return found
+
+    @cached_property
+    def nodes(self) -> npt.NDArray[np.bool_]:
+        """By instruction number, whether motifs see it."""
+        seen = np.ones(len(self.kernel.form_ids), bool)
+        idle = [row for opcode in NEVER_NODES for row in self.by_opcode.get(opcode, ())]
+        seen[np.isin(self.kernel.form_ids, idle)] = False
+        for index, names in self.kernel.fact("tags").items():
+            if not self.everything or "filler" in names:
+                seen[index] = False
+        if self.diverged:
+            blocks: Blocks = self.kernel.fact("blocks")
+            seen[np.isin(blocks.of, list(self.diverged.blocks))] = False
+        return seen
+
+    @cached_property
+    def longer(self) -> LongerForms:
+        """Operations of several instructions."""
+        return LongerForms(self.kernel, self)
 
     @cached_property
     def diverged(self) -> Divergence:

@@ -21,7 +21,6 @@ from sassql.engine.session import Session, session
 from sassql.engine.values import Unit, Units, Values
 from sassql.engine.ways import Position, Ways
 from sassql.facts.addresses import Address, Addresses
-from sassql.facts.blocks import Blocks
 from sassql.facts.dominators import Dominators
 from sassql.facts.loops import Loops
 from sassql.facts.meanings import Meanings
@@ -37,9 +36,6 @@ from sassql.model.kernel import Kernel
 
 if TYPE_CHECKING:
     from sassql.engine.indexed import Lookup
-
-NEVER_NODES = frozenset({"NOP"})
-"""Opcodes that do nothing: hazard fillers and padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +59,6 @@ class View:
         self._operations: dict[int, bool] = {}
         self.lookup: Lookup | None = None
         """Where the faster way keeps its indices."""
-
-    @cached_property
-    def _rows(self) -> list[int]:
-        found: list[int] = np.unique(self.kernel.form_ids).tolist()
-        return found
 
     @cached_property
     def session(self) -> Session:
@@ -100,35 +91,29 @@ class View:
         found: Slices = self.kernel.fact("slices")
         return found
 
-    @cached_property
+    @property
     def longer(self) -> LongerForms:
-        """Operations of several instructions."""
-        return LongerForms(self.kernel, self.values, self._rows)
+        return self.session.longer
 
-    @cached_property
+    @property
     def nodes(self) -> npt.NDArray[np.bool_]:
-        """By instruction number, whether motifs see it."""
-        everything = self._everything
-        seen = np.ones(len(self.kernel.form_ids), bool)
-        idle = [row for row in self._rows if self.kernel.forms[row].opcode in NEVER_NODES]
-        seen[np.isin(self.kernel.form_ids, idle)] = False
-        tags = self.kernel.fact("tags")
-        for index, names in tags.items():
-            if not everything or "filler" in names:
-                seen[index] = False
-        if not everything and self.session.diverged:
-            blocks: Blocks = self.kernel.fact("blocks")
-            seen[np.isin(blocks.of, list(self.session.diverged.blocks))] = False
-        return seen
+        return self.session.nodes
 
     def lacks(self, lines: Iterable[LineAtom]) -> bool:
         """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
-        forms = [self.kernel.forms[row] for row in self._rows]
         return any(
-            not any(line.matcher.heads(form) for form in forms)
+            not any(line.matcher.heads(self.kernel.forms[row]) for row in self._rows_of(line))
             and not any(self.longer.possible(name) for name in line.matcher.operations)
             for line in lines
         )
+
+    def _rows_of(self, line: LineAtom) -> Iterator[int]:
+        """The forms with an opcode that a line speaks of."""
+        found = self.session.by_opcode
+        spoken = line.matcher.opcodes
+        for opcode in spoken if len(spoken) < len(found) else found:
+            if opcode in spoken and opcode in found:
+                yield from found[opcode]
 
     def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
@@ -138,7 +123,7 @@ class View:
         return known[1]
 
     def _found(self, line: LineAtom) -> Iterator[Candidate]:
-        fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows}
+        fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows_of(line)}
         rows = [row for row, found in fits.items() if found]
         ids = self.kernel.form_ids
         places = np.flatnonzero(np.isin(ids, rows) & self.nodes) if rows else np.array([], np.int64)
@@ -283,7 +268,7 @@ class View:
         """All nodes of a class."""
         rows = {
             row: operation_of(form)
-            for row in self._rows
+            for row in self.session.rows
             if classes.belongs(name, (form := self.kernel.forms[row]).opcode, form.modifiers, form.operands)
         }
         ids = self.kernel.form_ids
