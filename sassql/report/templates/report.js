@@ -83,7 +83,7 @@
       const count = state.shown.length;
       find("#count").textContent = `${number(count)} of ${number(rows.length)} kernels`;
       find("#pager").hidden = pages < 2;
-      find("#where").textContent = `${number(from + 1)}–${number(Math.min(from + PAGE, count))} of ${number(count)}`;
+      find("#where").textContent = `${number(count ? from + 1 : 0)} to ${number(Math.min(from + PAGE, count))} of ${number(count)}`;
       find("#previous").disabled = state.page === 0;
       find("#next").disabled = state.page >= pages - 1;
       for (const head of all("#table thead th")) {
