@@ -12,7 +12,7 @@ Operands named by role take no part in that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sassql.engine.opsets import Alternative, operation_of, resolve
@@ -68,7 +68,9 @@ class LineMatcher:
         self.operations = tuple(dict.fromkeys(a.name for a in self.alternatives if a.is_operation))
         """Operations among the alternatives: they may take forms that single instructions do not show."""
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Alternative, ...]] = {}
-        self._fits: dict[int, tuple[Form, tuple[Fit, ...]]] = {}
+        self._fits: dict[Hashable, tuple[Fit, ...]] = {}
+        self._by_shape = not any(_names_a_place(operand) for operand in line.operands)
+        """True where which registers a form has makes no difference."""
 
     def heads(self, form: Form) -> tuple[Alternative, ...]:
         """Alternatives whose opcode and modifiers fit: a cheap test that needs no operands."""
@@ -83,11 +85,15 @@ class LineMatcher:
         heads = self.heads(form)
         if not heads or (form.guard is not None and form.guard.never) or not self.guard_fits(form):
             return ()
-        known = self._fits.get(id(form))
+        key: Hashable = form.text
+        if self._by_shape:
+            numbers = tuple(repr(o.value) for o in form.operands if isinstance(o, ImmediateOperand))
+            key = form.shape.text, numbers
+        known = self._fits.get(key)
         if known is None:
             found = dict.fromkeys(fit for head in heads for fit in self._lay(head, form))
-            known = self._fits[id(form)] = (form, tuple(found))
-        return known[1]
+            known = self._fits[key] = tuple(found)
+        return known
 
     def guard_fits(self, form: Form) -> bool:
         """Presence, sign and register of the guard; a named predicate is compared later."""
@@ -126,6 +132,16 @@ class LineMatcher:
             roles = _roles(order, operands, semantic)
             for places in align(self.line.operands, [operands[i] for i in order], roles):
                 yield Fit(operation, choices, tuple(order[place] for place in places))
+
+
+def _names_a_place(operand: OperandPattern) -> bool:
+    """True for a pattern operand that asks for a certain register or a certain place in memory."""
+    match operand.core:
+        case RegisterName() | ConstantBank():
+            return True
+        case Brackets(anything=anything, terms=terms):
+            return not anything and not any(isinstance(t, Name) and t.sigil is Sigil.ADDRESS for t in terms)
+    return False
 
 
 def _roles(order: Sequence[int], operands: Sequence[Operand], semantic: bool) -> list[str]:
