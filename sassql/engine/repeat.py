@@ -132,10 +132,16 @@ class Repeats:
         if len(set(used)) < len(used) or any(bindings.uses_instruction(index) for index in used):
             return None
         lists = {**self._lists(run), path_key(self.atom): tuple(step.places for step in run)}
+        lists[made_key(self.atom)] = tuple(self._made(step) for step in run)
         doubts = tuple(dict.fromkeys((*found.doubts, *(d for step in run for d in step.bindings.doubts))))
         return replace(
             found, labels={**found.labels, **labels}, lists={**found.lists, **lists}, doubts=doubts
         )
+
+    def _made(self, step: Step) -> tuple[str, ...]:
+        """The carried values that a step makes; without any, its instructions."""
+        values = tuple(str(step.bound(f"{name}'")) for name in self.atom.carried)
+        return values or tuple(map(str, step.places))
 
     def _lists(self, run: Sequence[Step]) -> dict[str, tuple[object, ...]]:
         """What each name of the block was on each step."""
@@ -208,36 +214,43 @@ def path_key(atom: RepeatAtom) -> str:
     return f"path {atom.line}"
 
 
-def maximal(atom: RepeatAtom, found: Sequence[Bindings]) -> list[Bindings]:
-    """The derivations whose chain is the longest one with its last link, and no part of another one.
+def made_key(atom: RepeatAtom) -> str:
+    """Where bindings keep the carried values that the steps of a run make."""
+    return f"made {atom.line}"
 
-    Of several longest ones, the one at the lowest addresses.
+
+def maximal(atom: RepeatAtom, found: Sequence[Bindings]) -> list[Bindings]:
+    """The derivations whose chain is the longest one to its last value, and no part of another one.
+
+    Of several longest ones, the one at the lowest addresses. Links that make one value in several
+    ways (another instruction under a label that carries nothing) are one link.
     """
-    key = path_key(atom)
-    kept: dict[object, tuple[tuple[int, ...], ...]] = {}
+    key, made = path_key(atom), made_key(atom)
+    kept: dict[object, tuple[tuple[tuple[int, ...], ...], Bindings]] = {}
     for bindings in found:
         path = _path(bindings, key)
         if path:
-            group = (tuple(sorted(bindings.loops.items())), path[-1])
+            group = (tuple(sorted(bindings.loops.items())), bindings.lists[made][-1])
             best = kept.get(group)
-            if best is None or (-len(path), path) < (-len(best), best):
-                kept[group] = path
+            if best is None or (-len(path), path) < (-len(best[0]), best[0]):
+                kept[group] = path, bindings
     parts_of_others: set[object] = set()
     for bindings in found:
         path, loops = _path(bindings, key), tuple(sorted(bindings.loops.items()))
         for place in range(len(path) - 1):
-            inner = kept.get((loops, path[place]))
-            if inner is not None and path[place + 1 - len(inner) : place + 1] == inner:
-                parts_of_others.add((loops, path[place]))
+            group = (loops, bindings.lists[made][place])
+            inner = kept.get(group)
+            if inner is not None and len(inner[0]) <= place + 1:
+                parts_of_others.add(group)
     chain = atom.block
     assert isinstance(chain, Chain)
-    made = []
+    result = []
     for bindings in found:
         path = _path(bindings, key)
-        group = (tuple(sorted(bindings.loops.items())), path[-1] if path else ())
-        if not path or (kept[group] == path and group not in parts_of_others and _fits(chain, path)):
-            made.append(bindings)
-    return made
+        group = (tuple(sorted(bindings.loops.items())), bindings.lists[made][-1] if path else ())
+        if not path or (kept[group][0] == path and group not in parts_of_others and _fits(chain, path)):
+            result.append(bindings)
+    return result
 
 
 def _fits(chain: Chain, path: Sequence[object]) -> bool:
