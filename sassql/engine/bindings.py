@@ -38,6 +38,8 @@ class Used:
     outputs: tuple[object, ...]
     doubts: tuple[str, ...]
     order: tuple[int, ...]
+    at: tuple[int, ...] = ()
+    """Numbers of its instructions."""
 
 
 Bound = Occurrences | int | Address

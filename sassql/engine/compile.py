@@ -247,28 +247,31 @@ def _needed(conjunction: Conjunction) -> Iterator[LineAtom]:
 
 
 def _shown(body: tuple[Statement, ...]) -> tuple[str, ...]:
-    """Labels that a row shows: not those of what must not be there."""
-    return tuple(dict.fromkeys(line.label for line in _shown_lines(body) if line.label))
+    """Labels, and names of used rows, that a row shows: not those of what must not be there."""
+    return tuple(dict.fromkeys(name for name in _shown_names(body) if name))
 
 
-def _shown_lines(body: Iterable[Statement]) -> Iterator[Line]:
+def _shown_names(body: Iterable[Statement]) -> Iterator[str]:
     for statement in body:
         match statement:
-            case Line():
-                yield statement
+            case Line(label=label) | Use(alias=label):
+                yield label
             case No():
                 continue
             case Every(line=line):
-                yield line
+                yield line.label
             case For(body=inner) | Chain(body=inner) | Loop(body=inner) | Opt(body=inner):
-                yield from _shown_lines(inner)
+                yield from _shown_names(inner)
             case _:
                 for inner in getattr(statement, "branches", ()):
-                    yield from _shown_lines(inner)
+                    yield from _shown_names(inner)
 
 
 def _key(motif: Motif, scope: Scope) -> tuple[KeyPart, ...]:
-    """The written key, or the default: labels outside of repetitions, their ends, and the loops."""
+    """The written key, or the default: labels outside of repetitions, their ends, and the loops.
+
+    A motif with none of its own has a row for each combination of rows of the motifs that it uses.
+    """
     written = [name for s in motif.body if isinstance(s, Key) for name in s.names]
     loops = list(
         dict.fromkeys(a.loop for v in scope.variants for a in _all_atoms(v) if isinstance(a, LoopAtom))
@@ -278,12 +281,19 @@ def _key(motif: Motif, scope: Scope) -> tuple[KeyPart, ...]:
         repeated = frozenset().union(*(variant.lists for variant in scope.variants))
         return tuple(_written_part(name, loops, repeated) for name in wanted)
     parts: dict[KeyPart, None] = {}
+    own_labels = any(
+        (isinstance(a, LineAtom) and a.named) or isinstance(a, RepeatAtom)
+        for variant in scope.variants
+        for a in _all_atoms(variant)
+    )
     for variant in scope.variants:
         found = list(_all_atoms(variant))
         parts.update({KeyPart("label", a.label): None for a in found if isinstance(a, LineAtom) and a.named})
         for atom in found:
             if isinstance(atom, RepeatAtom):
                 parts[KeyPart("ends", "", atom.ends)] = None
+            elif isinstance(atom, UseAtom) and not own_labels:
+                parts[KeyPart("label", atom.alias)] = None
     return (*parts, *(KeyPart("loop", name) for name in loops))
 
 

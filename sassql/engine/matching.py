@@ -86,7 +86,12 @@ def _uses(plan: MotifPlan, view: View, group: Group) -> Iterable[Used]:
         text = f"{[str(i) for i in inputs]} {[str(o) for o in outputs]}"
         if text not in seen:
             seen.add(text)
-            yield Used(plan.motif.name, columns, inputs, outputs, bindings.doubts, group.key)
+            yield Used(plan.motif.name, columns, inputs, outputs, bindings.doubts, group.key, _at(bindings))
+
+
+def _at(bindings: Bindings) -> tuple[int, ...]:
+    own = {matched.index for found in bindings.labels.values() for matched in found}
+    return tuple(sorted(own.union(*(used.at for used in bindings.uses.values()))))
 
 
 def _interface(key: str, scope: Scope) -> object:

@@ -169,7 +169,9 @@ def _of_row(expression: Expression, scopes: Sequence[Scope]) -> object:
 
 
 def _instructions(plan: MotifPlan, kernel: Kernel, bindings: Bindings) -> dict[str, tuple[Instruction, ...]]:
-    return {
-        label: tuple(Instruction(kernel, matched.index) for matched in bindings.labels.get(label, ()))
-        for label in plan.labels
-    }
+    found = {}
+    for label in plan.labels:
+        used = bindings.uses.get(label)
+        places = _all(bindings, label) if used is None else used.at
+        found[label] = tuple(Instruction(kernel, index) for index in places)
+    return found
