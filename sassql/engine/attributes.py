@@ -127,12 +127,51 @@ def _coefficient(name: str) -> Callable[[Address, View], object]:
     return of
 
 
+def _depends_on(address: Address, prefixes: tuple[str, ...]) -> bool | None:
+    if address.kind.value == "opaque":
+        return None
+    return any(a.name.startswith(prefixes) for a in mentioned(address.polynomial))
+
+
+def _by_thread(address: Address, view: View) -> object:
+    """Whether threads of a block have different addresses."""
+    return _depends_on(address, ("tid.", "laneid"))
+
+
+def _by_block(address: Address, view: View) -> object:
+    """Whether blocks have different addresses."""
+    return _depends_on(address, ("ctaid.",))
+
+
+def _axes(address: Address, view: View) -> object:
+    """The thread numbers that an address depends on, as a text: ``tid.x,tid.y``."""
+    if address.kind.value == "opaque":
+        return None
+    names = {a.name for a in mentioned(address.polynomial) if a.name.startswith(("tid.", "laneid"))}
+    return ",".join(sorted(names))
+
+
+def _grid_stride(address: Address, view: View) -> object:
+    """Whether a loop moves the address by a multiple of the number of blocks."""
+    if address.kind.value == "opaque":
+        return None
+    terms = [monomial for monomial, _ in address.polynomial.terms]
+    return any(
+        any(a.kind is AtomKind.COUNTER for a in term) and any(a.name.startswith("nctaid.") for a in term)
+        for term in terms
+    )
+
+
 ADDRESS: dict[str, Callable[[Address, View], object]] = {
     "base": lambda address, view: address.base,
     "offset": lambda address, view: address.offset,
     "space": lambda address, view: address.space.value,
     "bytes": lambda address, view: address.width,
     "kind": lambda address, view: address.kind.value,
+    "by_thread": _by_thread,
+    "by_block": _by_block,
+    "axes": _axes,
+    "grid_stride": _grid_stride,
     **{name: _coefficient(name) for name in _ATOMS},
 }
 

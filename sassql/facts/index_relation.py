@@ -133,7 +133,8 @@ def _by_functions(read: Address, written: Address, mine: Axes) -> Relation:
     """Axes that the written element lacks may be quotients and remainders of its index."""
     extra = [axis for axis in mine if axis not in _axes(written.polynomial)]
     functions = [axis[0] for axis in extra if len(axis) == 1 and axis[0].kind is AtomKind.FUNCTION]
-    if len(functions) < len(extra) or not all(_is_of_index(f, written) for f in functions):
+    shifted = any(arg.constant for f in functions for arg in f.args)  # the next thread's, a rotation
+    if len(functions) < len(extra) or shifted or not all(_is_of_index(f, written) for f in functions):
         return Relation.OTHER
     return Relation.BROADCAST if len(mine) == 1 else Relation.STRIDED
 

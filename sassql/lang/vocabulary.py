@@ -42,7 +42,8 @@ ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape", "valu
 VALUE_ATTRIBUTES = ("def", "op")
 LOOP_ATTRIBUTES = ("depth", "trips", "kind")
 ADDRESS_ATTRIBUTES = (
-    *("base", "offset", "space", "bytes", "kind", "stride"),
+    *("base", "offset", "space", "bytes", "kind", "stride", "by_thread", "by_block"),
+    *("axes", "grid_stride"),
     *("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid"),
 )
 KERNEL_ATTRIBUTES = (
