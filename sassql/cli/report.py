@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +15,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from sassql import resources
 from sassql.cli.inputs import Reading, input_options
+from sassql.cli.report_sides import Named, sides_of
 from sassql.errors import EXIT_NOTHING, UsageError
-from sassql.model.kernel import Kernel
 from sassql.reading.load import Options, architectures
 
 if TYPE_CHECKING:
@@ -41,7 +39,9 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
 @click.option(
     "--format", "format", type=click.Choice(FORMATS), help="What is written; the output's ending by default."
 )
-@click.option("--compare", is_flag=True, help="Compare two PATHS, or PATH:KERNEL, with each other.")
+@click.option(
+    "--compare", is_flag=True, help="Compare two PATHS, or PATH:KERNEL, or two architectures of one."
+)
 @click.option(
     "--patterns",
     type=click.Path(path_type=Path, exists=True),
@@ -77,6 +77,7 @@ def report(
       sassql report build/ --kernel '*softmax*' --format md
       sassql report --compare old.cubin new.cubin -o changes.html
       sassql report --compare a.cubin:softmax_three_pass a.cubin:softmax_online
+      sassql report --compare kernels.cu --arch sm_80,sm_90 -o generations.html
 
     Exit codes: 0 done, 1 no kernel, 2 bad usage or pattern, 3 something could not be read (the rest is in the
     report), 4 a tool is missing.
@@ -85,6 +86,8 @@ def report(
         raise UsageError("nothing to report on", hint="name a corpus, a library, or other files")
     format = _format(output, format)
     reading = Reading(paths, arch, kernel_glob)
+    if compare:
+        ctx.exit(_compare(reading, _Request(output, format, patterns, jobs, title)))
     with _progress() as (advance, compiling):
         job = _job(reading, patterns, jobs, title, compiling)
         document = _document(job, advance)
@@ -94,6 +97,48 @@ def report(
     click.echo(f"{len(document.kernels):,} kernels, {document.instructions:,} instructions", err=True)
     code = reading.finish(found=bool(document.kernels))
     ctx.exit(code if document.kernels or code else EXIT_NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The options that say what is made."""
+
+    output: str | None
+    format: str
+    patterns: Path | None
+    jobs: int
+    title: str
+
+
+def _compare(reading: Reading, request: _Request) -> int:
+    """Write a comparison and return the exit code."""
+    from sassql.report import comparison_pages  # noqa: PLC0415  (a second that `--help` does not need)
+
+    if request.output is not None and request.output.endswith("/"):
+        raise UsageError("a comparison is one file", hint="say -o changes.html")
+    sides = sides_of(reading)
+    with _progress() as (advance, compiling):
+        made = [
+            comparison_pages.Side(
+                side.name, _job(side.reading, request.patterns, request.jobs, "", compiling)
+            )
+            for side in sides
+        ]
+        found = comparison_pages.compare(made[0], made[1], request.title, advance)
+    render = {
+        "html": comparison_pages.to_html,
+        "md": comparison_pages.to_markdown,
+        "json": comparison_pages.to_json,
+    }[request.format]
+    _put(request.output, render(found))
+    differing = sum(pair.differs for pair in found.pairs)
+    click.echo(f"{len(found.pairs):,} pairs of kernels, {differing:,} differ", err=True)
+    codes = []
+    for side, document in zip(sides, (found.a, found.b), strict=True):
+        side.reading.modules_read = document.cubins or len(document.kernels)
+        side.reading.kernels_read = side.reading.kernels_wanted = len(document.kernels)
+        codes.append(side.reading.finish(found=bool(document.kernels)))
+    return max(codes)
 
 
 def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, compiling: Any) -> Job:  # noqa: ANN401
@@ -118,16 +163,6 @@ def _document(job: Job, advance: Any) -> Document:  # noqa: ANN401
     document = build(job, advance)
     document.accuracy = accuracy(document)
     return document
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Picks kernels by name, as `--kernel` does; can be sent to another process."""
-
-    glob: str
-
-    def __call__(self, kernel: Kernel) -> bool:
-        return fnmatch.fnmatchcase(kernel.name, self.glob) or fnmatch.fnmatchcase(kernel.demangled, self.glob)
 
 
 def _format(output: str | None, format: str | None) -> str:
@@ -159,11 +194,16 @@ def _write(document: Document, job: Job, output: str | None, format: str, advanc
         folder = output.endswith("/") or Path(output).is_dir()
         (pages.write_folder if folder else pages.write_file)(document, job, Path(output), advance)
         return
-    text = to_json(document) if format == "json" else to_markdown(document)
-    if output is None:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    else:
+    _put(output, to_json(document) if format == "json" else to_markdown(document))
+
+
+def _put(output: str | None, text: str) -> None:
+    from sassql.report import pages  # noqa: PLC0415
+
+    if output is not None:
         pages.write(Path(output), text)
+        return
+    click.echo(text.encode("utf-8", "backslashreplace"), nl=False)
 
 
 def accuracy(document: Document) -> Any:  # noqa: ANN401  (None, or the section of the document)

@@ -69,6 +69,7 @@ def environment() -> jinja2.Environment:
         "hex": lambda value: f"{value:#x}",
         "thousands": lambda value: f"{value:,}",
         "known": _known,
+        "signed": lambda value: f"{value:+,}" if value else "0",
         "share": lambda value: "-" if value is None else f"{value:.3f}",
         "counts": _counts,
         "colour": colour,
