@@ -154,7 +154,7 @@ class Listing:
             yield _skipped(int(self.blocks.end[block]) - before)
 
     def _block_line(self, block: int, address: int) -> Iterator[Text]:
-        line = Text(self.bars.at_header(block), style="yellow")
+        line = _bars(self.bars.at_header(block))
         line.append(f"block {address:#x}", style="bold green")
         if number := self.bars.name(block):
             line.append(f"  {number}", style="yellow")

@@ -19,6 +19,8 @@ COMMANDS = {
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "test": "Run the tests inside pattern files.",
     "lint": "What is wrong with pattern files, and what would be better.",
+    "explain": "Why a pattern has no row in a kernel.",
+    "plan": "In which order a pattern is searched, and what each statement leaves.",
     "fmt": "Format pattern files.",
     "corpus": "Build collections of kernels and see what is built.",
     "doctor": "Which CUDA tools were found and what they can do.",

@@ -7,6 +7,7 @@ from pathlib import Path
 from sassql.engine.budget import DEFAULT_STEPS, Budget
 from sassql.engine.library import plans_of
 from sassql.engine.matching import is_meant_for, match_motif
+from sassql.engine.plan import MotifPlan
 from sassql.engine.view import View
 from sassql.lang import check
 from sassql.lang.ast import Line, Motif, PatternFile
@@ -52,6 +53,11 @@ class Pattern:
     def motifs(self) -> tuple[Motif, ...]:
         """The motifs, in the order of the file."""
         return self.file.motifs
+
+    @property
+    def plans(self) -> tuple[MotifPlan, ...]:
+        """The motifs in the form that the engine runs."""
+        return self._plans
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -101,7 +101,7 @@ def first_reached(atom: FirstAtom, solver: Solver, bindings: Bindings) -> Iterat
             yield extended
 
 
-def _positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:
+def positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:
     """Where a label's instructions stand, or where the output of a used motif is made."""
     view = solver.view
     if name in bindings.labels:
@@ -116,7 +116,7 @@ def _positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:
 def order(atom: OrderAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
     """``bindings`` where the order holds for every instruction of both sides."""
     solver.budget.step(atom.line)
-    left, right = (_positions(name, solver, bindings) for name in (atom.left, atom.right))
+    left, right = (positions(name, solver, bindings) for name in (atom.left, atom.right))
     if not left or not right:
         return None
     ways = solver.view.ways
@@ -138,13 +138,13 @@ def order(atom: OrderAtom, solver: Solver, bindings: Bindings) -> Bindings | Non
 def path(atom: PathAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
     """``bindings`` where every claim holds about the ways from one instruction to another."""
     result: Bindings | None = bindings
-    left, right = (_positions(name, solver, bindings) for name in (atom.source, atom.target))
+    left, right = (positions(name, solver, bindings) for name in (atom.source, atom.target))
     if not left or not right:
         return None
     for a, b in itertools.product(left, right):
         for claim in atom.claims:
             solver.budget.step(atom.line, 2)
-            holds = _on_path(claim, a, b, solver, bindings)
+            holds = on_path(claim, a, b, solver, bindings)
             if holds is False or result is None:
                 return None
             if holds is None:
@@ -152,8 +152,9 @@ def path(atom: PathAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
     return result
 
 
-def _on_path(claim: ClaimPlan, a: Position, b: Position, solver: Solver, bindings: Bindings) -> bool | None:
-    wanted = _claimed(claim, solver, bindings)
+def on_path(claim: ClaimPlan, a: Position, b: Position, solver: Solver, bindings: Bindings) -> bool | None:
+    """Whether a claim holds of the ways between two places; None where nobody knows."""
+    wanted = claimed_by(claim, solver, bindings)
     ways = solver.view.ways
     reached, some, every = ways.between(a, b, wanted)
     if not reached:
@@ -169,7 +170,7 @@ def _on_path(claim: ClaimPlan, a: Position, b: Position, solver: Solver, binding
     return True if ways.between(a, b, sure)[2] else None
 
 
-def _claimed(claim: ClaimPlan, solver: Solver, bindings: Bindings) -> frozenset[int]:
+def claimed_by(claim: ClaimPlan, solver: Solver, bindings: Bindings) -> frozenset[int]:
     """The instructions that a claim speaks of."""
     if claim.pattern is None:
         return frozenset(m.index for m in bindings.labels.get(claim.label, ()))
@@ -198,7 +199,7 @@ def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | No
     certain = all(found.certain for found in slices)
     result: Bindings = bindings
     for claim in atom.claims:
-        holds = _in_slice(claim, inside, certain, solver, bindings)
+        holds = in_slice(claim, inside, certain, solver, bindings)
         if holds is False:
             return None
         if holds is None:
@@ -206,10 +207,11 @@ def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | No
     return result
 
 
-def _in_slice(
+def in_slice(
     claim: ClaimPlan, inside: frozenset[int], certain: bool, solver: Solver, bindings: Bindings
 ) -> bool | None:
-    wanted = _claimed(claim, solver, bindings)
+    """Whether a claim holds of the instructions of a slice; None where nobody knows."""
+    wanted = claimed_by(claim, solver, bindings)
     met = not wanted.isdisjoint(inside)
     match claim.quantifier:
         case "some":

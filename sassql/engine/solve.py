@@ -109,7 +109,7 @@ class Solver:
                 continue
             passed: Bindings | None = bindings
             for condition in conjunction.late:
-                passed = passed and self._where(condition, passed)
+                passed = passed and self.where(condition, passed)
             if passed is not None:
                 seen.add(identity)
                 yield passed
@@ -149,7 +149,7 @@ class Solver:
         """``bindings`` where an atom that binds no name holds, with a doubt where that is unknown."""
         match atom:
             case WhereAtom():
-                return self._where(atom, bindings)
+                return self.where(atom, bindings)
             case OrderAtom():
                 return order(atom, self, bindings)
             case PathAtom():
@@ -173,7 +173,8 @@ class Solver:
         """Every way to lay one line."""
         return self._line(atom, bindings)
 
-    def _where(self, atom: WhereAtom, bindings: Bindings) -> Bindings | None:
+    def where(self, atom: WhereAtom, bindings: Bindings) -> Bindings | None:
+        """``bindings`` where a condition holds, with a doubt where that is unknown."""
         self.budget.step(atom.line)
         holds = truth(atom.condition, ExpressionScope(bindings, self.view, atom.names))
         if holds is None:

@@ -148,22 +148,22 @@ class View:
             return None
         laid = bindings
         for slot in line.slots:
-            extended = self._compare(slot, candidate, laid)
+            extended = self.compare(slot, candidate, laid)
             if extended is None:
                 return None
             laid = extended
         return laid.with_label(line.label, (Matched(index, fit.operation, fit.choices),))
 
-    def _compare(self, slot: Slot, candidate: Candidate, bindings: Bindings) -> Bindings | None:
+    def compare(self, slot: Slot, candidate: Candidate, bindings: Bindings) -> Bindings | None:
         """``bindings`` with what stands in one slot, or None where it is something else."""
         match slot.kind:
             case SlotKind.INTEGER:
-                number = self._integer(slot, candidate)
+                number = self.integer(slot, candidate)
                 return None if number is None else bindings.with_integer(slot.key, number)
             case SlotKind.NUMBER:
                 return bindings if self._is_number(slot, candidate) else None
             case SlotKind.ADDRESS:
-                address = self._address(slot, candidate)
+                address = self.address(slot, candidate)
                 return None if address is None else bindings.with_address(slot.key, address)
             case _:
                 units = self.units(slot, candidate)
@@ -180,7 +180,8 @@ class View:
             return self.values.address_term(candidate.index, place, slot.term)
         return self.values.units(candidate.index, place)
 
-    def _integer(self, slot: Slot, candidate: Candidate) -> int | None:
+    def integer(self, slot: Slot, candidate: Candidate) -> int | None:
+        """The number that stands in a slot; None for none that is known."""
         if candidate.parts:
             return candidate.parts[slot.position].integer
         return self.values.integer(candidate.index, candidate.fit.places[slot.position])
@@ -190,7 +191,8 @@ class View:
             return candidate.parts[slot.position].integer == slot.number
         return self.values.is_number(candidate.index, candidate.fit.places[slot.position], slot.number)
 
-    def _address(self, slot: Slot, candidate: Candidate) -> Address | None:
+    def address(self, slot: Slot, candidate: Candidate) -> Address | None:
+        """The address that stands in a slot; None for none that is known."""
         if candidate.parts:
             return None
         addresses: Addresses = self.kernel.fact("addresses")
