@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sassql.engine.bindings import Bindings, Occurrences
+from sassql.engine.bindings import Bindings
 from sassql.engine.expressions import Scope as ExpressionScope
 from sassql.engine.expressions import evaluate, truth
 from sassql.engine.match_line import align
+from sassql.engine.named import MOST_SEEN, Named, written
 from sassql.engine.plan import (
     Again,
     Atom,
@@ -31,25 +32,21 @@ from sassql.engine.plan import (
     UseAtom,
     WhereAtom,
 )
-from sassql.engine.values import Unit, Units
-from sassql.engine.view import Candidate, View
+from sassql.engine.view import Candidate
 from sassql.engine.watch import WatchedSolver
 from sassql.facts.addresses import Address
-from sassql.facts.values import SSA, ValueKind
 from sassql.lang.ast import Attribute, Call, Expression, For, Name
 from sassql.lang.walk import parts
 from sassql.lang.wording import condition_text
 from sassql.model.form import Form
 
-_MOST_SEEN = 3
 
-
-class Reasons:
+class Reasons(Named):
     """Tells why atoms fail in one kernel."""
 
     def __init__(self, solver: WatchedSolver) -> None:
+        super().__init__(solver.view)
         self.solver = solver
-        self.view: View = solver.view
 
     def why(self, atom: Atom, bindings: Bindings) -> str:
         """Why ``bindings`` cannot be extended by an atom."""
@@ -63,9 +60,7 @@ class Reasons:
             case OrderAtom(left=left, relation=relation, right=right):
                 word = {"before": "comes before", "dom": "dominates", "pdom": "post-dominates"}
                 verb = word.get(relation, "is in the block of")
-                return (
-                    f"it is not so that {self._place(left, bindings)} {verb} {self._place(right, bindings)}"
-                )
+                return f"it is not so that {self.place(left, bindings)} {verb} {self.place(right, bindings)}"
             case FlowAtom():
                 return self.flow(atom, bindings)
             case PathAtom():
@@ -81,7 +76,7 @@ class Reasons:
                 )
             case CarryAtom(plain=plain, primed=primed):
                 told = self.value(bindings.value(primed) or bindings.value(plain))
-                return f"{told} is not what comes back to the head of the loop as `{_written(plain)}`"
+                return f"{told} is not what comes back to the head of the loop as `{written(plain)}`"
             case BorderAtom() | FirstAtom():
                 return "no value is seen outside of the loop under this name"
             case RepeatAtom():
@@ -101,9 +96,15 @@ class Reasons:
         if not candidates:
             return self._no_candidate(atom)
         nearest = max(candidates, key=lambda c: self._nearness(atom, c, bindings))
+        agreeing = self._nearness(atom, nearest, bindings)[1]
+        if (
+            not agreeing
+            and len({c.index for c in candidates}) > 1
+            and (stranger := self._stranger(atom, bindings))
+        ):
+            return stranger
         told = self._disagreement(atom, nearest, bindings)
         where = self.instruction(nearest.index)
-        count = len({candidate.index for candidate in candidates})
         others = f" (nearest of {count} instructions that it could be)" if count > 1 else ""
         return f"{where}: {told}{others}"
 
@@ -116,7 +117,7 @@ class Reasons:
         headed = [ins for ins in same if atom.matcher.heads(ins.form)]
         if not headed:
             seen = Counter(".".join((ins.opcode, *ins.modifiers)) for ins in same)
-            shown = ", ".join(f"{name} ({n})" for name, n in seen.most_common(_MOST_SEEN))
+            shown = ", ".join(f"{name} ({n})" for name, n in seen.most_common(MOST_SEEN))
             return f"no instruction has these modifiers; there are {shown}"
         guarded = [ins for ins in headed if atom.matcher.guard_fits(ins.form)]
         if not guarded:
@@ -131,6 +132,24 @@ class Reasons:
             if not align(wanted[:count], operands, roles):
                 return f"operand {count} of the line does not fit"
         return "the operands do not fit"
+
+    def _stranger(self, atom: LineAtom, bindings: Bindings) -> str:
+        """For a line of which no candidate has a bound value: who has that value instead."""
+        key = next((s.key for s in atom.slots if s.kind is SlotKind.VALUE and bindings.value(s.key)), "")
+        if not key:
+            return ""
+        occurrences = bindings.value(key)
+        candidates = {candidate.index for candidate in self.view.candidates(atom)}
+        here = sorted({index for unit in occurrences[-1] for index in self.readers(unit)} - candidates)
+        told = "; ".join(self.instruction(index) for index in here[:MOST_SEEN])
+        more = f" and {len(here) - MOST_SEEN} more" if len(here) > MOST_SEEN else ""
+        reads = f"it is read by {told}{more}" if told else "nothing else reads it"
+        count = (
+            f"none of the {len(candidates)} instructions" if len(candidates) > 1 else "the one instruction"
+        )
+        verb = "has" if len(candidates) > 1 else "does not have"
+        fits = f"{count} that could be this line {verb} `{written(key)}`"
+        return f"{fits}, {self.value(occurrences)}; {reads}"
 
     def _nearness(
         self, atom: LineAtom, candidate: Candidate, bindings: Bindings
@@ -155,11 +174,11 @@ class Reasons:
                 return self._slot(slot, candidate, laid)
             laid = extended
         taken = [name for name, m in bindings.labels.items() if any(x.index == candidate.index for x in m)]
-        return f"this instruction is `{_written(taken[0])}` already" if taken else "it fits"
+        return f"this instruction is `{written(taken[0])}` already" if taken else "it fits"
 
     def _slot(self, slot: Slot, candidate: Candidate, bindings: Bindings) -> str:
         """What stands in a slot instead of what should."""
-        name = _written(slot.key) if slot.key else str(slot.number)
+        name = written(slot.key) if slot.key else str(slot.number)
         here = self._operand(slot, candidate)
         match slot.kind:
             case SlotKind.INTEGER:
@@ -254,7 +273,7 @@ class Reasons:
                 return f"none of the {len(inside)} instructions that it depends on is one"
             other = min(i for i in inside if i not in wanted and self.view.is_operation(i))
             return f"it depends on {self.instruction(other)}, too"
-        return f"`{_written(atom.value)}` is bound to nothing"
+        return f"`{written(atom.value)}` is bound to nothing"
 
     def use(self, atom: UseAtom) -> str:
         from sassql.engine.matching import used_rows  # noqa: PLC0415  (a motif in a motif)
@@ -298,52 +317,6 @@ class Reasons:
             return ""
         return f"; line {best.failing.line}: {Reasons(solver).why(best.failing, best.deepest)}"
 
-    # --- things in words
-
-    def instruction(self, index: int) -> str:
-        """``0x01c0 SHFL.BFLY PT, R3, R0, 0x10, 0x1f``."""
-        ins = self.view.kernel.instructions[index]
-        return f"{ins.address:#06x} {ins.text}"
-
-    def labels(self, found: Bindings, before: Bindings) -> str:
-        """The instructions that ``found`` adds to ``before``."""
-        new = {m.index for name, m_ in found.labels.items() if name not in before.labels for m in m_}
-        return (
-            "; ".join(self.instruction(index) for index in sorted(new)[:_MOST_SEEN]) or "without instructions"
-        )
-
-    def _place(self, label: str, bindings: Bindings) -> str:
-        found = bindings.labels.get(label, ())
-        places = ", ".join(f"{self.view.kernel.instructions[m.index].address:#06x}" for m in found)
-        return f"`{_written(label)}` ({places})" if places else f"`{_written(label)}`"
-
-    def value(self, occurrences: Occurrences) -> str:
-        """Where a value is made: ``what SHFL makes at 0x01c0``."""
-        return self._units(occurrences[-1]) if occurrences else ""
-
-    def _units(self, units: Units) -> str:
-        return self.unit(units[0]) if units else "nothing"
-
-    def unit(self, unit: Unit) -> str:
-        """One 32-bit value in words."""
-        if not isinstance(unit, int):
-            return " ".join(map(str, unit))
-        ssa: SSA = self.view.kernel.fact("ssa")
-        register, index = ssa.register[unit], ssa.instruction[unit]
-        address = self.view.kernel.addresses
-        match ssa.kind[unit]:
-            case ValueKind.ENTRY:
-                return f"{register} at the function's entry"
-            case ValueKind.PHI:
-                start = int(self.view.ways.blocks.start[ssa.block[unit]])
-                return f"{register} as block {int(address[start]):#x} finds it"
-            case ValueKind.PSI:
-                opcode = self.view.form(index).opcode
-                return f"{register} behind the guarded {opcode} at {int(address[index]):#06x}"
-            case ValueKind.CALL:
-                return f"what the call at {int(address[index]):#06x} leaves in {register}"
-        return f"what {self.view.form(index).opcode} makes at {int(address[index]):#06x}"
-
 
 def _named_parts(condition: Expression) -> Iterator[Expression]:
     """What a condition compares: attributes, calls and names, not what is inside of them."""
@@ -359,8 +332,3 @@ def _is_inside(part: Expression, condition: Expression) -> bool:
     """True where a part stands in another one that is named itself."""
     others = [p for p in parts(condition) if isinstance(p, Attribute | Call) and p is not part]
     return any(part is inner for other in others for inner in list(parts(other))[1:])
-
-
-def _written(key: str) -> str:
-    """A key of the engine as the pattern writes it: without the scope that the engine adds."""
-    return key.split("@", maxsplit=1)[0].split(" ", maxsplit=1)[0]

@@ -77,6 +77,13 @@ FAILING = [
         "0x0060 FMUL R4, R4, R9: `%t` is what SHFL makes at 0x0030, but `R4` is what SHFL makes at 0x0050",
     ),
     (
+        "another value, and several candidates",
+        "a: SHFL %t, %x, 16\nb: FMUL|MUFU %r, %t",
+        CODE,
+        3,
+        "none of the 2 instructions that could be this line has `%t`, what SHFL makes at 0x0030; it is read by 0x0040 FADD R3, R3, R0",
+    ),
+    (
         "a number",
         "a: SHFL %t, %x, 8",
         CODE,
