@@ -96,12 +96,9 @@ class Reasons(Named):
         if not candidates:
             return self._no_candidate(atom)
         nearest = max(candidates, key=lambda c: self._nearness(atom, c, bindings))
+        count = len({candidate.index for candidate in candidates})
         agreeing = self._nearness(atom, nearest, bindings)[1]
-        if (
-            not agreeing
-            and len({c.index for c in candidates}) > 1
-            and (stranger := self._stranger(atom, bindings))
-        ):
+        if not agreeing and count > 1 and (stranger := self._stranger(atom, bindings)):
             return stranger
         told = self._disagreement(atom, nearest, bindings)
         where = self.instruction(nearest.index)
@@ -144,11 +141,7 @@ class Reasons(Named):
         told = "; ".join(self.instruction(index) for index in here[:MOST_SEEN])
         more = f" and {len(here) - MOST_SEEN} more" if len(here) > MOST_SEEN else ""
         reads = f"it is read by {told}{more}" if told else "nothing else reads it"
-        count = (
-            f"none of the {len(candidates)} instructions" if len(candidates) > 1 else "the one instruction"
-        )
-        verb = "has" if len(candidates) > 1 else "does not have"
-        fits = f"{count} that could be this line {verb} `{written(key)}`"
+        fits = f"none of the {len(candidates)} instructions that could be this line has `{written(key)}`"
         return f"{fits}, {self.value(occurrences)}; {reads}"
 
     def _nearness(
