@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sassql.facts.addresses import Address, Addresses, AddressKind
 from sassql.facts.blocks import Blocks
 from sassql.facts.loops import Loops
+from sassql.facts.polynomials import AtomKind
 from sassql.facts.tags import SLOWPATH
 from sassql.facts.values import SSA
 from sassql.isa.spaces import Space
@@ -21,6 +22,7 @@ from sassql.report.weights import Weights
 
 SLOT = "L"
 """Register file of spill slots in "ssa"."""
+_STEPS = ("tid.", "ctaid.")
 WIDEST = 16
 """Bytes of the widest load or store that every architecture has."""
 
@@ -55,7 +57,7 @@ def narrow(kernel: Kernel) -> Iterator[Found]:
     """Accesses side by side that one wider access could do."""
     groups: dict[tuple[object, ...], list[Address]] = defaultdict(list)
     for address in _plain(kernel):
-        if address.width and address.width < WIDEST:
+        if address.width and address.width < WIDEST and _may_be_aligned(address, 2 * address.width):
             same = (
                 address.block,
                 address.space,
@@ -75,6 +77,19 @@ def narrow(kernel: Kernel) -> Iterator[Found]:
                 f"{len(places)} {access}s lie side by side: wider ones would do, where the address is aligned"
             )
             yield f"narrow {access}", text, sorted(places)
+
+
+def _may_be_aligned(address: Address, width: int) -> bool:
+    """False where threads, blocks or iterations take steps that no access of ``width`` bytes can follow.
+
+    A stencil reads what lies side by side, from every element on. Sizes and parameters may be multiples
+    of anything, so a term with one of them decides nothing.
+    """
+    return all(
+        coefficient % width == 0
+        for atoms, coefficient in address.polynomial.terms
+        if atoms and all(atom.kind is AtomKind.COUNTER or atom.name.startswith(_STEPS) for atom in atoms)
+    )
 
 
 def _side_by_side(members: Sequence[Address], width: int) -> list[int]:

@@ -104,7 +104,7 @@ def motifs(document: Document) -> Plot | None:
         for motif in kernel.motif_names:
             names[motif] = names.get(motif, 0) + 1
     rows = sorted(names, key=lambda name: (-names[name], name))[:MOST_ROWS]
-    if not rows:
+    if not rows or len(kernels) < 2:  # one column is what the table says
         return None
     parts = [
         [100 * sum(row in k.motif_names for k in found) / len(found) for found in kernels.values()]

@@ -42,6 +42,19 @@ def test_coalesced_accesses_are_no_finding(reported):
         assert "narrow load" not in by_kind(reported.record(name))
 
 
+def test_a_stencil_is_no_finding():
+    """Its loads lie side by side too, but every other thread's pair is not aligned."""
+    from sassql.reading.compile import compile_cuda
+    from sassql.report.findings import narrow
+
+    source = """extern "C" __global__ void stencil(float *y, const float *x)
+    { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i] + x[i + 1] + x[i + 2] + x[i + 3]; }"""
+    (kernel,) = load(compile_cuda(source, name="t.cu", arch="sm_90").cubin).kernels
+
+    assert sum(i.opcode == "LDG" for i in kernel.instructions) == 4
+    assert list(narrow(kernel)) == []
+
+
 def test_findings_in_loops_weigh_more(compiled):
     """The same number of accesses weighs ten times as much inside of a loop."""
     from sassql.report.findings import findings
