@@ -15,6 +15,7 @@ from sassql.facts.tags import SLOWPATH
 from sassql.facts.values import SSA
 from sassql.isa.spaces import Space
 from sassql.model.kernel import Kernel
+from sassql.model.rows import Row
 from sassql.report.detail import Node, Picture
 from sassql.report.document import KernelRecord
 
@@ -202,3 +203,27 @@ def _reached(
             else:
                 found[group] = None
     return list(found)
+
+
+def row_picture(row: Row) -> Picture:
+    """Data flow of one match: a box for each instruction that the row names, with its label."""
+    names: dict[int, str] = {}
+    for label, found in row.instructions.items():
+        for ins in found:
+            names.setdefault(ins.index, label)
+    if not names:
+        return Picture(missing="a match without instructions")
+    if len(names) > MOST_NODES:
+        return Picture(missing=f"{len(names)} instructions are too many for a picture")
+    order = sorted(names)
+    of = {index: place for place, index in enumerate(order)}
+    users = _users(row.kernel)
+    edges = {
+        (place, target, "data"): None
+        for place, index in enumerate(order)
+        for target in _reached([index], place, of, users)
+    }
+    nodes = tuple(
+        Node(f"{names[index]}: {row.kernel.instructions[index].text}", "", "motif", None) for index in order
+    )
+    return Picture(nodes, tuple(edges))
