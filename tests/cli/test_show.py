@@ -283,7 +283,9 @@ def test_a_listing_without_encodings_has_no_control_column(sassql, tmp_path):
 def test_colours_of_statements(shell, compiled, tmp_path):
     path = compiled("sm_90", "small.cu").path
     plain = shell(f"sassql show {path} --kernel scale --width 120", tmp_path)
-    colored = shell(f"sassql show {path} --kernel scale --width 120", tmp_path, FORCE_COLOR="1", PYTHONUTF8="1")
+    colored = shell(
+        f"sassql show {path} --kernel scale --width 120", tmp_path, FORCE_COLOR="1", PYTHONUTF8="1"
+    )
     text = colored.stdout.decode()
 
     assert b"\x1b" not in plain.stdout
