@@ -53,7 +53,7 @@ def fmt(ctx: click.Context, paths: tuple[Path, ...], check: bool, diff: bool) ->
             continue
         changed += 1
         if diff:
-            _print_diff(file, before, after)
+            print_diff(file, before, after, "formatted")
         if check and not diff:
             click.echo(f"would change {file}")
         if not check and not diff:
@@ -89,9 +89,10 @@ def _report(error: PatternError) -> None:
         click.echo(caret, err=True)
 
 
-def _print_diff(file: Path, before: str, after: str) -> None:
+def print_diff(file: Path, before: str, after: str, how: str) -> None:
+    """Print how a file would change."""
     colors = {"+": "green", "-": "red", "@": "cyan"}
-    names = (str(file), f"{file} (formatted)")
+    names = (str(file), f"{file} ({how})")
     for line in difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm=""):
         click.echo(click.style(line, fg=colors.get(line[:1])))
 

@@ -81,3 +81,49 @@ def test_no_such_path(tmp_path):
     assert isinstance(result.exception, UsageError)
     result = CliRunner().invoke(cli, ["test", str(tmp_path)])
     assert isinstance(result.exception, UsageError)
+
+
+LEARNING = """motif m {
+  a:  FADD   %r, %x   // as it was written
+}
+test "two" expect 5 sm_90 {{
+   FADD R1, R2, R3 ;
+   FADD R4, R2, R5 ;
+   EXIT ;
+}}
+test "one"   expect todo 1 sm_90 {{ FADD R1, R2, R3 ; }}
+"""
+
+
+def test_learning_shows_and_writes_nothing_without_an_answer(sassql, tmp_path):
+    path = tmp_path / "m.sq"
+    path.write_text(LEARNING)
+    done = sassql("test", path, "--learn")
+
+    assert done.code == 1
+    assert '-test "two" expect 5 sm_90 {{' in done.out and '+test "two" expect 2 sm_90 {{' in done.out
+    assert done.messages[-1] == "nothing was written"
+    assert path.read_text() == LEARNING
+
+
+def test_learning_keeps_everything_else(sassql, tmp_path):
+    path = tmp_path / "m.sq"
+    path.write_text(LEARNING)
+    done = sassql("test", path, "--learn", "--yes")
+
+    assert done.code == 0
+    assert path.read_text() == LEARNING.replace("expect 5", "expect 2").replace("expect todo 1", "expect 1")
+    assert sassql("test", path).code == 0
+    assert sassql("test", path, "--learn").messages == ["nothing to learn"]
+
+
+def test_what_fails_in_another_way_is_left(sassql, tmp_path):
+    path = tmp_path / "m.sq"
+    text = 'motif m {\n  a: FADD %r, %x\n  emit op = a.op\n}\ntest "t" expect 1 { op == <max> } sm_90 {{ FADD R1, R2, R3 ; }}\n'
+    path.write_text(text)
+    done = sassql("test", path, "--learn", "--yes")
+
+    assert done.code == 1
+    assert "FAILED" in done.out
+    assert done.messages == ["nothing to learn; 1 failed in other ways"]
+    assert path.read_text() == text
