@@ -20,7 +20,7 @@ class OutOfStepsError(Exception):
 
 
 class Budget:
-    """Counts steps; a step is about as much work as one try to lay a line on an instruction."""
+    """Counts steps of about two microseconds; to lay a line on an instruction takes four or more."""
 
     def __init__(self, limit: int = DEFAULT_STEPS, rows: int = MOST_ROWS) -> None:
         self.limit = limit

@@ -59,6 +59,8 @@ Called = Callable[[str], str]
 """How a name of the text is called inside the engine."""
 Classes = Mapping[str, ClassDefinition]
 
+_COMPARING = 12
+"""Steps of a function, which may compare two addresses; of anything else in a condition one."""
 MOST_PASSED = 64
 """Instructions that a flow passes where the motif gives no number."""
 
@@ -150,7 +152,8 @@ def condition_atom(condition: Expression, at: Position, called: Called) -> Where
     """A condition of any origin."""
     names = {name.key: called(name.key) for name in expression_names(condition)}
     symbols = {part for part in _symbols(condition) if part != "kernel"}
-    return WhereAtom(at.line, frozenset({*names.values(), *symbols}), condition, names)
+    weight = sum(_COMPARING if isinstance(part, Call) else 1 for part in parts(condition))
+    return WhereAtom(at.line, frozenset({*names.values(), *symbols}), condition, names, weight)
 
 
 def _symbols(condition: Expression) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sassql.engine import functions
 from sassql.engine.attributes import attribute_of, method_of
@@ -133,37 +133,57 @@ class AnyScope(Protocol):
 
 def evaluate(expression: Expression, scope: AnyScope) -> object:
     """The value of an expression: a number, a text, a truth value, unknown, or `Many` of them."""
-    match expression:
-        case Literal(value=value):
-            return value
-        case ClassLiteral(name=name):
-            return f"<{name}>"
-        case Name():
-            return scope.name(expression)
-        case Symbol(name=name):
-            return scope.symbol(name)
+    return _EVALUATORS[type(expression)](expression, scope)
+
+
+def _call(call: Call, scope: AnyScope) -> object:
+    match call.function:
         case Attribute(base=base, name=name):
-            return scope.attribute(evaluate(base, scope), name)
-        case Call(function=Attribute(base=base, name=name), arguments=arguments):
-            return scope.method(evaluate(base, scope), name, arguments)
-        case Call(function=Symbol(name=name), arguments=arguments):
-            return FUNCTIONS[name]([evaluate(a, scope) for a in arguments])
-        case Unary(operator="not", operand=operand):
-            holds = truth(operand, scope)
-            return None if holds is None else not holds
-        case Unary(operand=operand):
-            number = single(evaluate(operand, scope))
-            return -number if isinstance(number, int | float) else None
-        case Binary(operator="and" | "or" as operator, left=left, right=right):
-            return _logic(operator, truth(left, scope), truth(right, scope))
-        case Binary(operator=operator, left=left, right=right):
-            return _binary(operator, single(evaluate(left, scope)), single(evaluate(right, scope)))
-        case Membership(item=item, choices=choices):
-            return _member(single(evaluate(item, scope)), [single(evaluate(c, scope)) for c in choices])
-        case Matches(item=item, pattern=pattern):
-            text = single(evaluate(item, scope))
-            return re.search(pattern, text) is not None if isinstance(text, str) else None
+            return scope.method(evaluate(base, scope), name, call.arguments)
+        case Symbol(name=name):
+            return FUNCTIONS[name]([evaluate(a, scope) for a in call.arguments])
     return None
+
+
+def _unary(unary: Unary, scope: AnyScope) -> object:
+    if unary.operator == "not":
+        holds = truth(unary.operand, scope)
+        return None if holds is None else not holds
+    number = single(evaluate(unary.operand, scope))
+    return -number if isinstance(number, int | float) else None
+
+
+def _of_two(binary: Binary, scope: AnyScope) -> object:
+    operator = binary.operator
+    if operator in ("and", "or"):
+        left, decisive = truth(binary.left, scope), operator == "or"
+        return left if left is decisive else _logic(decisive, left, truth(binary.right, scope))
+    return _binary(operator, single(evaluate(binary.left, scope)), single(evaluate(binary.right, scope)))
+
+
+def _membership(membership: Membership, scope: AnyScope) -> object:
+    choices = [single(evaluate(c, scope)) for c in membership.choices]
+    return _member(single(evaluate(membership.item, scope)), choices)
+
+
+def _matches(matches: Matches, scope: AnyScope) -> object:
+    text = single(evaluate(matches.item, scope))
+    return re.search(matches.pattern, text) is not None if isinstance(text, str) else None
+
+
+_EVALUATORS: dict[type, Callable[[Any, AnyScope], object]] = {
+    Literal: lambda literal, scope: literal.value,
+    ClassLiteral: lambda literal, scope: f"<{literal.name}>",
+    Name: lambda name, scope: scope.name(name),
+    Symbol: lambda symbol, scope: scope.symbol(symbol.name),
+    Attribute: lambda part, scope: scope.attribute(evaluate(part.base, scope), part.name),
+    Call: _call,
+    Unary: _unary,
+    Binary: _of_two,
+    Membership: _membership,
+    Matches: _matches,
+}
+"""By class: a `match` over all of them costs more than the work itself."""
 
 
 def truth(expression: Expression, scope: AnyScope) -> bool | None:
@@ -175,9 +195,8 @@ def truth(expression: Expression, scope: AnyScope) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _logic(operator: str, left: bool | None, right: bool | None) -> bool | None:
-    decisive = operator == "or"
-    if decisive in (left, right):
+def _logic(decisive: bool, left: bool | None, right: bool | None) -> bool | None:
+    if right is decisive:
         return decisive
     return None if None in (left, right) else not decisive
 

@@ -166,10 +166,11 @@ class OrderAtom(Atom):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhereAtom(Atom):
-    """A condition; ``names`` are those of the scope that it stands in."""
+    """A condition; ``names`` are those of the scope that it stands in, ``weight`` what judging it costs."""
 
     condition: Expression
     names: Names
+    weight: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

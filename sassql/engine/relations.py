@@ -39,7 +39,7 @@ def _reaches(
     complete = True
     for unit in _units(target):
         found = solver.view.reach.back_from(unit, atom.through, headers, not solver.strategy.exhaustive)
-        solver.budget.step(atom.line, 1 + len(found.cost) // 8)
+        solver.charge(atom.line, (atom.through, unit, headers), 2 * len(found.cost))
         if not wanted.isdisjoint(found.cost):
             return True
         complete = complete and found.complete
@@ -193,7 +193,7 @@ def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | No
     for unit in _units(occurrences):
         if isinstance(unit, int):
             found = solver.view.slices.backward(unit, address=atom.addresses)
-            solver.budget.step(atom.line, 1 + len(found.instructions) // 8)
+            solver.charge(atom.line, (atom.addresses, unit), 3 * len(found.instructions))
             slices.append(found)
     inside = frozenset().union(*(found.instructions for found in slices))
     certain = all(found.certain for found in slices)

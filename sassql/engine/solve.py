@@ -42,6 +42,8 @@ from sassql.engine.repeat import Repeats, maximal
 from sassql.engine.uses import use_rows
 from sassql.engine.view import Candidate, View
 
+_ANSWERED = 4
+"""Steps of a question whose answer is known."""
 UNKNOWN_CONDITION = "a condition is unknown"
 
 
@@ -69,8 +71,17 @@ class Solver:
         self.budget = budget
         self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
         self._repeats: dict[int, Repeats] = {}
+        self._asked: set[Hashable] = set()
         self.claimed: dict[int, frozenset[int]] = {}
         """By claim without names, the instructions that it speaks of."""
+
+    def charge(self, line: int, asked: Hashable, work: int) -> None:
+        """Count the work of a question; asked again, it is remembered and costs next to nothing."""
+        if asked in self._asked:
+            self.budget.step(line, _ANSWERED)
+        else:
+            self._asked.add(asked)
+            self.budget.step(line, _ANSWERED + work)
 
     def solve(self, scope: Scope, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a scope that agrees with ``bindings``; the first branches first."""
@@ -163,8 +174,9 @@ class Solver:
         raise TypeError(f"no meaning for {type(atom).__name__}")
 
     def _line(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
+        cost = 3 + len(atom.slots)
         for candidate in self.strategy.candidates(atom, self.view, bindings):
-            self.budget.step(atom.line)
+            self.budget.step(atom.line, cost)
             extended = self.view.lay(atom, candidate, bindings)
             if extended is not None:
                 yield extended
@@ -175,7 +187,7 @@ class Solver:
 
     def where(self, atom: WhereAtom, bindings: Bindings) -> Bindings | None:
         """``bindings`` where a condition holds, with a doubt where that is unknown."""
-        self.budget.step(atom.line)
+        self.budget.step(atom.line, atom.weight)
         holds = truth(atom.condition, ExpressionScope(bindings, self.view, atom.names))
         if holds is None:
             return bindings.with_doubt(UNKNOWN_CONDITION)

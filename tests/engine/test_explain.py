@@ -300,4 +300,4 @@ def test_without_a_kernel_the_order_is_that_of_the_text():
 
 def test_a_budget_that_runs_out():
     (plan,) = Pattern.parse("motif m {\na: SHFL %t, %x\nb: FADD %r, %t, %x\n}").plans
-    assert planned(plan, kernel(), 1).note == "1 steps ran out at line 3"
+    assert planned(plan, kernel(), 6).note == "6 steps ran out at line 3"

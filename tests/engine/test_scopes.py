@@ -155,9 +155,9 @@ def test_a_motif_for_another_architecture_is_used_in_vain():
 
 def test_a_used_motif_that_gives_up_says_so():
     kernel = read_listing("IADD3 R30, R31, 0x7, RZ ;\n" + TEXT, arch="sm_90")[0][0].kernels[0]
-    rows = Pattern.parse(USE, budget=2).match(kernel)
+    rows = Pattern.parse(USE, budget=9).match(kernel)
     assert [row.status for row in rows] == ["gave_up", "gave_up"]
-    assert rows[1].reason.startswith("motif link: the budget of 2 steps ran out")
+    assert rows[1].reason.startswith("motif link: the budget of 9 steps ran out")
 
 
 def test_too_many_rows_are_cut_and_said(kernel_of, monkeypatch):
