@@ -16,6 +16,7 @@ from sassql.cli.output import format_option, write_rows
 from sassql.errors import EXIT_INPUT, EXIT_TOOL, SassqlError, ToolFailedError, ToolMissingError
 from sassql.reading import compile as compiling
 from sassql.reading import tools
+from sassql.resources import cache_root
 
 Status = Literal["ok", "missing", "failed", "warning", "optional"]
 
@@ -177,7 +178,7 @@ def _folder(name: str, pattern: str) -> Finding:
 
 
 def _cache() -> Finding:
-    folder = tools.cache_root()
+    folder = cache_root()
     found_by = "SASSQL_CACHE" if os.environ.get("SASSQL_CACHE") else "platformdirs"
     probe = folder / ".doctor"
     try:

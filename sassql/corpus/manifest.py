@@ -29,7 +29,7 @@ from typing import NoReturn
 
 from sassql.errors import Place, UsageError
 from sassql.reading.compile import DEFAULT_ARCH
-from sassql.reading.tools import cache_root
+from sassql.resources import cache_root
 
 MANIFEST = "manifest.toml"
 SUFFIXES = (".cu", ".ptx")

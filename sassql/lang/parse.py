@@ -14,15 +14,25 @@ from sassql.lang.ast import PatternFile
 from sassql.lang.build import Builder
 from sassql.lang.messages import explain
 from sassql.lang.newlines import Newlines
-from sassql.resources import folder
+from sassql.resources import cache_root, folder
 
 
 @cache
 def grammar() -> Lark:
-    """The grammar of patterns, LALR(1) with a contextual lexer."""
+    """The grammar of patterns, LALR(1) with a contextual lexer; its tables are kept between processes."""
+    try:
+        kept = cache_root() / "grammars"
+        kept.mkdir(parents=True, exist_ok=True)
+        return _open(str(kept / "patterns"))
+    except OSError:  # a folder that cannot be written: the tables are made anew each time
+        return _open(False)
+
+
+def _open(cache: str | bool) -> Lark:
     return Lark.open(
         str(folder("grammars") / "sq.lark"),
         parser="lalr",
+        cache=cache,
         postlex=Newlines(),
         propagate_positions=True,
         maybe_placeholders=True,

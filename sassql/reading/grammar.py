@@ -12,8 +12,7 @@ from sassql.isa.registers import group_of
 from sassql.model.form import GUARD_OPERAND, TARGET_HOLE, Guard, RegisterSlot, Shape
 from sassql.reading.shapes import HOLE, grammar_digest
 from sassql.reading.templates import Template, template_of
-from sassql.reading.tools import cache_root
-from sassql.resources import folder
+from sassql.resources import cache_root, folder
 
 
 @cache

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from sassql.reading import tools
 from sassql.reading.shapes import grammar_digest
+from sassql.resources import cache_root
 
 FORMAT = 1
 """Raised when the same words are to give other rows."""
@@ -163,7 +164,7 @@ class Store:
 
     def __init__(self, arch: str) -> None:
         version = tools.find("nvdisasm").version
-        self.path = tools.cache_root() / "words" / f"{FORMAT}-{version}-{grammar_digest()}" / arch
+        self.path = cache_root() / "words" / f"{FORMAT}-{version}-{grammar_digest()}" / arch
         self._known: set[str] = set()
 
     def load(self) -> list[Segment]:

@@ -23,7 +23,7 @@ from sassql.model.register import Register
 from sassql.reading import segments
 from sassql.reading.segments import Segment, Store
 from sassql.reading.shapes import SHAPES, number_holes
-from sassql.reading.tools import cache_root
+from sassql.resources import cache_root
 
 UInt = npt.NDArray[np.uint64]
 NO_TARGET = np.iinfo(np.int64).min

@@ -36,6 +36,7 @@ from sassql.errors import (
     UnsupportedArchError,
     UsageError,
 )
+from sassql.resources import cache_root
 
 ToolName = Literal["nvdisasm", "cuobjdump"]
 
@@ -233,16 +234,6 @@ def disassemble_words(words: bytes, arch: str, *, base: int = 0) -> str:
         file.flush()
         # bare words have no flow to analyse: without the analyser the same text comes a fifth sooner
         return run(tool, "-ndf", "-b", f"SM{match[1]}{match[2]}", "-base", hex(base), file.name)
-
-
-def cache_root() -> Path:
-    """Folder for everything that can be made again: `SASSQL_CACHE`, else the platform's cache folder."""
-    named = os.environ.get("SASSQL_CACHE")
-    if named:
-        return Path(named).absolute()
-    import platformdirs  # noqa: PLC0415 - `find` must not pay for it
-
-    return Path(platformdirs.user_cache_dir("sassql"))
 
 
 def write_atomically(path: Path, content: bytes) -> None:

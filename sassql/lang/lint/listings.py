@@ -11,7 +11,7 @@ from lark.exceptions import UnexpectedInput
 
 from sassql.lang.ast import PatternFile, Position, Test
 from sassql.lang.findings import Severity, Told, lint_check
-from sassql.resources import folder
+from sassql.resources import cache_root, folder
 
 _BARE = re.compile(r"\s*(?:@!?U?P\w+\s+)?[A-Z][\w.]*(?!\S*:\s*$)")
 
@@ -19,8 +19,19 @@ _BARE = re.compile(r"\s*(?:@!?U?P\w+\s+)?[A-Z][\w.]*(?!\S*:\s*$)")
 @cache
 def grammar() -> Lark:
     """The listing grammar: ``line`` is any line, ``statement`` an instruction without address."""
+    try:
+        kept = cache_root() / "grammars"
+        kept.mkdir(parents=True, exist_ok=True)
+        return _open(str(kept / "listings-of-tests"))
+    except OSError:
+        return _open(False)
+
+
+def _open(cache: str | bool) -> Lark:
     path = folder("grammars") / "listing.lark"
-    return Lark.open(str(path), parser="lalr", start=["line", "statement"], maybe_placeholders=False)
+    return Lark.open(
+        str(path), parser="lalr", start=["line", "statement"], maybe_placeholders=False, cache=cache
+    )
 
 
 @lint_check("SQ051", "bad-listing", Severity.ERROR)
