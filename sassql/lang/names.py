@@ -99,8 +99,8 @@ def bound_names(motif: Motif) -> dict[str, Position]:
                 names = [counter, *expression_names(init), *expression_names(condition)]
             case Use(inputs=inputs, outputs=outputs):
                 names = [*outputs, *(name for e in inputs for name in expression_names(e))]
-            case Flow(target=target):
-                names = [target]
+            case Flow(source=source, target=target):
+                names = [source, target]
         for name in names:
             found.setdefault(name.key, name.at)
     _bind_equalities(motif, found)
