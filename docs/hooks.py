@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -64,7 +65,12 @@ def _page(pattern: Pattern, motif, path: Path) -> str:
         title, row = found
         anchor = "m-" + motif.name.replace("_", "-")
         picture = draw(row_picture(row), title=f"A match of {motif.name}", anchor=anchor)
-        lines += ["", "## A match", "", f"From the test “{_text(title)}”, {row.kernel.arch}. An arrow is a value."]
+        lines += [
+            "",
+            "## A match",
+            "",
+            f"From the test “{_text(title)}”, {row.kernel.arch}. An arrow is a value.",
+        ]
         lines += ["", f'<div class="scroll">{picture}</div>', ""]
         if row.columns:
             lines += ["| column | value |", "| --- | --- |"]
@@ -117,7 +123,9 @@ def _cell(cell) -> str:
     parts = [f"```python\n{source}\n```"]
     for output in cell.get("outputs", ()):
         data = output.get("data", {})
-        if "text/html" in data:
+        if "text/markdown" in data:
+            parts.append(re.sub(r"^#", "###", "".join(data["text/markdown"]), flags=re.MULTILINE))
+        elif "text/html" in data:
             parts.append(f'<div class="scroll">{"".join(data["text/html"])}</div>')
         else:
             text = "".join(output.get("text", data.get("text/plain", "")))

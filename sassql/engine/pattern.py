@@ -13,7 +13,7 @@ from sassql.lang import check
 from sassql.lang.ast import Line, Motif, PatternFile
 from sassql.lang.findings import Finding
 from sassql.model.kernel import Kernel
-from sassql.model.rows import Row
+from sassql.model.rows import Rows
 
 
 class Pattern:
@@ -68,14 +68,14 @@ class Pattern:
         """True where some motif is meant for ``arch``."""
         return any(is_meant_for(plan, arch) for plan in self._plans)
 
-    def match(self, kernel: Kernel) -> list[Row]:
+    def match(self, kernel: Kernel) -> Rows:
         """The rows of every motif in ``kernel``, motif by motif, in the order of addresses.
 
         A motif that is not meant for the kernel's architecture has no rows and is counted in
         :attr:`outside`. Where the budget runs out, the last row of the motif says so
         (``status == "gave_up"``).
         """
-        found: list[Row] = []
+        found = Rows()
         for plan in self._plans:
             if is_meant_for(plan, kernel.arch):
                 found += match_motif(plan, kernel, Budget(self.budget))

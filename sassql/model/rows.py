@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from sassql.model.instruction import Instruction
@@ -44,3 +45,34 @@ class Row:
         if self.reason:
             record["reason"] = self.reason
         return record
+
+    def _repr_html_(self) -> str:
+        """The row in a notebook: columns, and the matched statements by label."""
+        return _table([self], statements=True)
+
+
+class Rows(list[Row]):
+    """Rows of one kernel, a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        return _table(self) if self else "<p>no rows</p>"
+
+
+def _table(rows: list[Row], *, statements: bool = False) -> str:
+    """An HTML table of rows; text of binaries is escaped."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.columns))
+    heads = "".join(f"<th>{escape(h)}</th>" for h in ("kernel", "motif", "status", *columns, "at"))
+    lines = []
+    for row in rows:
+        values = [row.columns.get(name) for name in columns]
+        cells = [row.kernel.demangled, row.motif, row.status, *("?" if v is None else str(v) for v in values)]
+        at = "<br>".join(
+            f"{escape(label)}: {', '.join(_place(ins, statements) for ins in found)}"
+            for label, found in row.instructions.items()
+        )
+        lines.append("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + f"<td>{at}</td></tr>")
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _place(ins: Instruction, statements: bool) -> str:
+    return f"<code>{ins.address:#x}{' ' + escape(ins.text) if statements else ''}</code>"
