@@ -152,6 +152,7 @@ def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, compili
         select=Named(reading.kernel_glob) if reading.kernel_glob is not None else None,
         jobs=jobs,
         title=title,
+        classify=patterns is None,
         compiling=compiling,
         problems=reading.problems,
     )

@@ -19,7 +19,7 @@ from sassql.model.kernel import Kernel
 from sassql.reading import tools
 from sassql.reading.load import EVERYTHING, Options
 from sassql.report.document import Document, Failure, KernelRecord
-from sassql.report.motifs import records_of, titles
+from sassql.report.motifs import library_records, records_of, titles
 from sassql.report.summary import Summarizer
 
 _TOOLS = ("nvdisasm",)
@@ -32,7 +32,8 @@ Progress = Callable[[int], object]
 class Job:
     """What a report is made of.
 
-    ``select`` picks kernels, a function of a module; ``jobs`` processes, all cores for 0.
+    ``classify`` asks `sassql.classify` in place of ``patterns``, where there is one. ``select`` picks
+    kernels, a function of a module; ``jobs`` processes, all cores for 0.
     """
 
     paths: Sequence[Path]
@@ -41,6 +42,7 @@ class Job:
     select: Select | None = None
     jobs: int = 0
     title: str = ""
+    classify: bool = False
     compiling: Any = None
     """Called while a corpus is compiled, as `Batch.run` says."""
     problems: list[Problem] = field(default_factory=list)
@@ -62,7 +64,7 @@ def build(job: Job, progress: Progress = lambda _: None) -> Document:
     )
     counts: dict[str, Counter[str]] = {}
     found: list[KernelRecord] = []
-    for done in job.run(partial(_summarizer, job.patterns)):
+    for done in job.run(partial(_summarizer, job.patterns, job.classify)):
         for answer in done.answers:
             record: KernelRecord = answer["kernel"]
             found.append(record)
@@ -77,8 +79,8 @@ def build(job: Job, progress: Progress = lambda _: None) -> Document:
     return document
 
 
-def _summarizer(patterns: tuple[Path, ...]) -> Question:
-    return Summarizer(records_of(patterns))
+def _summarizer(patterns: tuple[Path, ...], classify: bool) -> Question:
+    return Summarizer((library_records if classify else records_of)(patterns))
 
 
 def _versions() -> dict[str, str]:

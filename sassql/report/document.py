@@ -18,6 +18,30 @@ SCHEMA = "sassql.report/1"
 """Name and version of the JSON form; the number rises when a field changes its meaning or goes."""
 
 
+ASSUMED_BLOCK = 256
+"""Threads of a block where a kernel does not say how many it has."""
+
+COPY, OTHER = "copy and constant", "other"
+_SPACES = ("global", "shared", "local", "generic")
+GROUPS = (
+    "tensor core",
+    "floating point",
+    "integer and address",
+    "comparison and select",
+    "conversion",
+    COPY,
+    "lane exchange",
+    *(f"{space} {access}" for space in _SPACES for access in ("load", "store", "atomic")),
+    "asynchronous copy",
+    "barrier",
+    "fence",
+    "control flow",
+    "filler",
+    OTHER,
+)
+"""What instructions are counted by in `KernelRecord.mix`, in the order in which it is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Motif:
     """One motif found in a kernel; ``at`` are addresses of its instructions, in bytes."""

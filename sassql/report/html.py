@@ -21,10 +21,9 @@ from markupsafe import Markup
 
 from sassql.report.colours import PALETTE, colour
 from sassql.report.detail import KernelDetail
-from sassql.report.document import Document, KernelRecord
+from sassql.report.document import ASSUMED_BLOCK, Document, KernelRecord
 from sassql.report.drawing import draw
 from sassql.report.listing_rows import Rows, bars
-from sassql.report.occupancy import ASSUMED_BLOCK
 from sassql.report.plots import plots
 from sassql.report.tables import (
     heaviest_findings,

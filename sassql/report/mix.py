@@ -15,6 +15,7 @@ from sassql.isa.flow import FlowKind, flow_of
 from sassql.isa.spaces import Space, touches_of
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel
+from sassql.report.document import COPY, OTHER
 
 _FIRST = (("tensor core", "mma"), ("asynchronous copy", "async_copy"))
 """Groups that also touch memory: they come before the groups of memory."""
@@ -31,26 +32,7 @@ _CLASSES = (
     ("filler", "idle"),
 )
 """Groups with the classes of `isa/data/classes.tsv` that make them; the first that fits counts."""
-_SPACES = {Space.GLOBAL: "global", Space.SHARED: "shared", Space.LOCAL: "local", Space.GENERIC: "generic"}
-COPY = "copy and constant"
-OTHER = "other"
-GROUPS = (
-    "tensor core",
-    "floating point",
-    "integer and address",
-    "comparison and select",
-    "conversion",
-    COPY,
-    "lane exchange",
-    *(f"{space} {access}" for space in _SPACES.values() for access in ("load", "store", "atomic")),
-    "asynchronous copy",
-    "barrier",
-    "fence",
-    "control flow",
-    "filler",
-    OTHER,
-)
-"""Every group, in the order in which they are shown."""
+_SPACES = {space: space.value for space in (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC)}
 
 
 def group_of(form: Form) -> str:

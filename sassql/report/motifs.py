@@ -27,6 +27,22 @@ def records_of(patterns: Sequence[Path]) -> Records:
     return record
 
 
+def library_records(patterns: Sequence[Path]) -> Records:
+    """Records of `sassql.classify`, with classes; where this version has none, those of ``patterns``."""
+    import sassql  # noqa: PLC0415  (its names are made when they are asked for)
+
+    classify = getattr(sassql, "classify", None)
+    if classify is None:
+        return records_of(patterns)
+
+    def record(kernel: Kernel) -> Mapping[str, Any]:
+        found = classify(kernel)
+        made: Mapping[str, Any] = found if isinstance(found, Mapping) else found.as_record()
+        return made
+
+    return record
+
+
 def titles(patterns: Iterable[Path]) -> dict[str, str]:
     """What each motif of some files is, in a line, by its name."""
     found: dict[str, str] = {}

@@ -11,10 +11,8 @@ from math import prod
 
 from sassql.isa.multiprocessors import Multiprocessor, multiprocessor
 from sassql.model.kernel import Resources
-from sassql.report.document import Occupancy
+from sassql.report.document import ASSUMED_BLOCK, Occupancy
 
-ASSUMED_BLOCK = 256
-"""Threads of a block where a kernel does not say how many it has."""
 WARP = 32
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sassql.report.document import Document, Finding, KernelRecord
-from sassql.report.mix import GROUPS
+from sassql.report.document import GROUPS, Document, Finding, KernelRecord
 
 SHADES = 9
 """Steps of the shades of a matrix, 0 for nothing."""

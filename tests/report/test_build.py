@@ -91,6 +91,20 @@ def test_classes_come_from_the_records_of_classification(reported):
     assert made.motifs[0].columns == {"op": "sum"}
 
 
+def test_classification_is_asked_where_there_is_one(cubins, ladders, monkeypatch):
+    import sassql
+
+    monkeypatch.setitem(
+        vars(sassql), "classify", lambda kernel: {"class": "other", "status": "maybe", "motifs": []}
+    )
+    asked = build(Job(cubins, ladders, jobs=1, classify=True))
+    own = build(Job(cubins, ladders, jobs=1))
+
+    assert {(k.cls, k.status) for k in asked.kernels} == {("other", "maybe")}
+    assert asked.classified
+    assert not own.classified
+
+
 def test_short_names():
     assert short_name("saxpy") == "saxpy"
     assert short_name("(anonymous namespace)::f<1>(int (*)(float))") == "(anonymous)::f<1>"
