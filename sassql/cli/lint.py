@@ -12,6 +12,7 @@ import click
 from sassql.cli.output import write_rows
 from sassql.cli.patterns import pattern_files
 from sassql.errors import EXIT_FOUND, EXIT_NOTHING, EXIT_USAGE, PatternError, Place
+from sassql.lang.ast import PatternFile
 from sassql.lang.findings import Check, Finding, Severity
 from sassql.lang.lint import all_checks
 from sassql.lang.lint import lint as run_checks
@@ -33,10 +34,23 @@ _COLORS = {"error": "red", "warning": "yellow", "remark": "cyan"}
     show_default=True,
     help="For people, with the line and a caret; or one row per finding.",
 )
+@click.option(
+    "--over",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Kernels, or a corpus, that `classify` rules are tried on; may be given several times.",
+)
 @click.option("--strict", is_flag=True, help="Remarks fail, too.")
 @click.option("--list", "list_", is_flag=True, help="Print every check with what it recommends.")
 @click.pass_context
-def lint(ctx: click.Context, paths: tuple[Path, ...], format: str, strict: bool, list_: bool) -> None:
+def lint(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    format: str,
+    over: tuple[Path, ...],
+    strict: bool,
+    list_: bool,
+) -> None:
     """Say what is wrong with pattern files, and what would be better.
 
     PATHS are .sq files, or folders that are searched for them. A comment `// suppress: SQ052` behind a
@@ -46,6 +60,7 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], format: str, strict: bool,
     Examples:
       sassql lint patterns/
       sassql lint my_motif.sq --format jsonl | jq .id
+      sassql lint patterns/classes.sq --over corpora/lowering
       sassql lint --list
 
     Exit codes: 0 nothing but remarks, 1 errors or warnings (with --strict: anything), 2 a pattern does not
@@ -58,7 +73,7 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], format: str, strict: bool,
         raise click.UsageError("Missing argument 'PATHS...'.")
     files = pattern_files(paths)
     tally: Counter[str] = Counter()
-    found = _records(files, tally)
+    found = _records(files, over, tally)
     if format == "text":
         for record in found:
             _print(record)
@@ -72,12 +87,12 @@ def lint(ctx: click.Context, paths: tuple[Path, ...], format: str, strict: bool,
     ctx.exit(EXIT_NOTHING if serious else EXIT_FOUND)
 
 
-def _records(files: list[Path], tally: Counter[str]) -> Iterator[dict[str, Any]]:
+def _records(files: list[Path], over: tuple[Path, ...], tally: Counter[str]) -> Iterator[dict[str, Any]]:
     checks = {check.id: check for check in all_checks()}
     for path in files:
         try:
             file = parse_file(path)
-            found = run_checks(file)
+            found = (*run_checks(file), *_over(file, over))
         except PatternError as error:
             tally["error"] += 1
             tally["syntax"] += 1
@@ -87,6 +102,20 @@ def _records(files: list[Path], tally: Counter[str]) -> Iterator[dict[str, Any]]
             tally[finding.severity.value] += 1
             source = file.source_line(finding.at.line)
             yield _record(finding, checks[finding.id], str(path), source)
+
+
+def _over(file: PatternFile, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
+    """What kernels say about the `classify` rules of a file."""
+    if not paths or not file.classifies:
+        return ()
+    from sassql.cli.inputs import Reading  # noqa: PLC0415  (lint alone needs no reader and no engine)
+    from sassql.engine.overlap import Overlaps  # noqa: PLC0415
+
+    overlaps, reading = Overlaps(file), Reading(paths)
+    for module in reading.modules():
+        overlaps.add(module.kernels)
+    reading.finish()
+    return overlaps.findings()
 
 
 def _record(finding: Finding, check: Check, file: str, source: str) -> dict[str, Any]:

@@ -124,10 +124,11 @@ class Listing:
         if found.counters:
             told = ", ".join(
                 f"{c.register} from {c.init} by {c.step}"
-                for c in found.counters
                 if len(str(c.init)) + len(str(c.step)) <= _LEAST_NOTES
+                else f"{c.register} by a long sum"
+                for c in found.counters
             )
-            line.append(f"  {told}" if told else "", style="cyan")
+            line.append(f"  {told}", style="cyan")
         for bound in found.bounds:
             if len(str(bound)) <= 2 * _LEAST_NOTES:
                 line.append(f"  while {bound}", style="cyan")

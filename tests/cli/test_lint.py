@@ -84,3 +84,14 @@ def test_the_list_of_checks(sassql):
     assert done.code == 0
     assert len(rows) > 30 and all(row["recommendation"] for row in rows)
     assert sassql("lint").code == 2
+
+
+def test_rules_over_kernels(sassql, compiled, tmp_path):
+    rules = "classify a priority 3 when kernel.has(STG)\nclassify b priority 2 when kernel.has(SHFL)\n"
+    path = written(tmp_path, "classes.sq", rules)
+    cubin = compiled("sm_90", "small.cu").path
+
+    assert sassql("lint", path).code == 0
+    done = sassql("lint", path, "--over", cubin, "--format", "jsonl")
+    assert done.code == 1
+    assert [json.loads(line)["id"] for line in done.out.splitlines()] == ["SQ048"]

@@ -1,4 +1,7 @@
-"""Checks of `classify`: which rule wins must be decided by priorities."""
+"""Checks of `classify`: which rule wins must be decided by priorities.
+
+SQ047 and SQ048 need kernels (`sassql lint --over`): `sassql.engine.overlap` makes them.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,15 @@ def class_never_wins(file: PatternFile) -> Iterator[Told]:
             same = without_places(lower.condition) == without_places(higher.condition)
             if same and higher.priority > lower.priority and higher.name != lower.name:
                 yield f"`{lower.name}` never wins: `{higher.name}` holds wherever it does", lower.at
+
+
+@lint_check("SQ047", "classes-overlap")
+def overlap_over_kernels(file: PatternFile) -> Iterator[Told]:
+    """Give one of the rules more priority: with `--over`, both were found to hold on one kernel."""
+    return iter(())
+
+
+@lint_check("SQ048", "class-always-beaten")
+def never_wins_over_kernels(file: PatternFile) -> Iterator[Told]:
+    """Change a priority or a condition: with `--over`, no kernel for which the rule holds has its name."""
+    return iter(())
