@@ -41,6 +41,8 @@ def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterat
     if order is None or any(_is_open(atom, key, bindings) for key in atom.tied):
         yield from all_paths(graph, repeats, bindings)
         return
+    if not graph.may_begin(bindings, "") or not graph.may_begin(bindings, "'"):
+        return
     free = {n for n, step in enumerate(graph.steps) if _agrees(atom, step, bindings)}
     starts = {n for n in free if _edge(atom, graph.steps[n], bindings, "")}
     ends = {n for n in free if _edge(atom, graph.steps[n], bindings, "'")}

@@ -7,9 +7,9 @@ said here and in the modules that it calls, once for both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget
@@ -71,6 +71,7 @@ class Solver:
         self.budget = budget
         self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
         self._repeats: dict[int, Repeats] = {}
+        self.watched = False
         self._asked: set[Hashable] = set()
         self.claimed: dict[int, frozenset[int]] = {}
         """By claim without names, the instructions that it speaks of."""
@@ -101,11 +102,29 @@ class Solver:
         return self._finished(conjunction, found)
 
     def _extend(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> Iterator[Bindings]:
-        if place == len(atoms):
+        """Every way to satisfy the atoms from ``place`` on; those that bind nothing in one go."""
+        while place < len(atoms):
+            if self.watched:
+                self.saw(atoms, place, bindings)
+            atom = atoms[place]
+            check = _CHECKS.get(type(atom))
+            if check is None or (isinstance(atom, ScopeAtom) and atom.kind == "opt"):
+                break
+            extended = check(atom, self, bindings)
+            if extended is None:
+                return
+            bindings = extended
+            place += 1
+        else:
+            if self.watched:
+                self.saw(atoms, place, bindings)
             yield bindings
             return
-        for extended in self._atom(atoms[place], bindings):
+        for extended in self._atom(atom, bindings):
             yield from self._extend(atoms, place + 1, extended)
+
+    def saw(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> None:
+        """``bindings`` satisfy the first ``place`` atoms: for those who watch."""
 
     def _finished(self, conjunction: Conjunction, found: Iterator[Bindings]) -> Iterator[Bindings]:
         """Only maximal chains; then conditions on lists, and of integers that solve a header the smallest."""
@@ -129,48 +148,31 @@ class Solver:
         """Every extension of ``bindings`` with which an atom holds."""
         match atom:
             case LineAtom():
-                yield from self._line(atom, bindings)
+                return self._line(atom, bindings)
+            case FlowAtom():
+                return flow(atom, self, bindings)
+            case UseAtom():
+                return use_rows(atom, self, bindings)
+            case RepeatAtom():
+                return self.repeats(atom).extend(bindings)
+            case CarryAtom():
+                return carried(atom, self.view, bindings, self.budget)
+            case LoopAtom():
+                return loops(atom, self.view, bindings, self.budget)
+            case BorderAtom():
+                return border(atom, self.view, bindings, self.budget)
+            case FirstAtom():
+                return first_reached(atom, self, bindings)
+            case ScopeAtom():
+                return optional(atom, self, bindings)
             case Again(atom=again):
                 if isinstance(again, LoopAtom) or any(len(bindings.value(key)) > 1 for key in again.keys):
-                    yield from self._atom(again, bindings)
-                else:
-                    yield bindings
-            case LoopAtom():
-                yield from loops(atom, self.view, bindings, self.budget)
-            case CarryAtom():
-                yield from carried(atom, self.view, bindings, self.budget)
-            case BorderAtom():
-                yield from border(atom, self.view, bindings, self.budget)
-            case FlowAtom():
-                yield from flow(atom, self, bindings)
-            case FirstAtom():
-                yield from first_reached(atom, self, bindings)
-            case RepeatAtom():
-                yield from self.repeats(atom).extend(bindings)
-            case UseAtom():
-                yield from use_rows(atom, self, bindings)
-            case ScopeAtom(kind="opt"):
-                yield from optional(atom, self, bindings)
-            case _:
-                extended = self._check(atom, bindings)
-                if extended is not None:
-                    yield extended
-
-    def _check(self, atom: Atom, bindings: Bindings) -> Bindings | None:
-        """``bindings`` where an atom that binds no name holds, with a doubt where that is unknown."""
-        match atom:
-            case WhereAtom():
-                return self.where(atom, bindings)
-            case OrderAtom():
-                return order(atom, self, bindings)
-            case PathAtom():
-                return path(atom, self, bindings)
-            case SliceAtom():
-                return sliced(atom, self, bindings)
-            case ScopeAtom():
-                return absent(atom, self, bindings)
-            case EveryAtom():
-                return every(atom, self, bindings)
+                    check = _CHECKS.get(type(again))
+                    if check is None:
+                        return self._atom(again, bindings)
+                    extended = check(again, self, bindings)
+                    return iter(() if extended is None else (extended,))
+                return iter((bindings,))
         raise TypeError(f"no meaning for {type(atom).__name__}")
 
     def _line(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
@@ -199,6 +201,17 @@ class Solver:
         if found is None:
             found = self._repeats[id(atom)] = Repeats(atom, self)
         return found
+
+
+_CHECKS: dict[type[Atom], Callable[[Any, Solver, Bindings], Bindings | None]] = {
+    WhereAtom: lambda atom, solver, bindings: solver.where(atom, bindings),
+    OrderAtom: order,
+    PathAtom: path,
+    SliceAtom: sliced,
+    ScopeAtom: absent,
+    EveryAtom: every,
+}
+"""Atoms that bind no name: ``bindings`` where they hold, with a doubt where that is unknown."""
 
 
 def bound_keys(bindings: Bindings) -> frozenset[str]:

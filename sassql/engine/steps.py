@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sassql.engine.bindings import Bindings, Bound, Occurrences, unify
 from sassql.engine.budget import Budget
 from sassql.engine.plan import Conjunction, RepeatAtom
+from sassql.engine.values import Unit
 from sassql.facts.addresses import Address
 from sassql.facts.alias import Answer, must_equal
 from sassql.lang.ast import For
@@ -51,6 +52,7 @@ class StepGraph:
     successors: list[list[int]] = field(default_factory=list)
     _order: list[int] | None = None
     _sorted: bool = False
+    _ends: dict[str, frozenset[Unit]] = field(default_factory=dict)
 
     def link(self, budget: Budget, exhaustive: bool) -> None:
         """Find the edges; ``exhaustive`` compares every pair of steps."""
@@ -81,6 +83,21 @@ class StepGraph:
         if step.counter is None:
             return all(same_bound(step.bound(n), following.bound(n)) for n in self.atom.fixed)
         return True
+
+    def may_begin(self, bindings: Bindings, prime: str) -> bool:
+        """False where no step has the values that are bound outside for one end: a cheap first test."""
+        for name in self.atom.carried:
+            known = bindings.value(self.atom.outer[f"{name}{prime}"])
+            if known:
+                units = self._at_end(f"{name}{prime}")
+                if not any(unit in units for occurrence in known for unit in occurrence):
+                    return False
+        return True
+
+    def _at_end(self, key: str) -> frozenset[Unit]:
+        if key not in self._ends:
+            self._ends[key] = frozenset(u for step in self.steps for o in step.value(key) for u in o)
+        return self._ends[key]
 
     def order(self) -> list[int] | None:
         """Step numbers so that each comes before its successors; None where steps form a cycle."""

@@ -51,6 +51,7 @@ class WatchedSolver(Solver):
 
     def __init__(self, view: View, strategy: Strategy, budget: Budget, through: int | None = None) -> None:
         super().__init__(view, strategy, budget)
+        self.watched = True
         self.through = through
         self._progress: dict[int, Progress] = {}
         self._of: dict[int, list[Progress]] = {}
@@ -71,13 +72,12 @@ class WatchedSolver(Solver):
             self._of.setdefault(id(conjunction), []).append(made)
         return found
 
-    def _extend(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> Iterator[Bindings]:
+    def saw(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> None:
         progress = self._progress.get(id(atoms))
         if progress is not None:
             progress.ways[place] += 1
             if place > progress.reached and self._counts(bindings):
                 progress.reached, progress.deepest = place, bindings
-        yield from super()._extend(atoms, place, bindings)
 
     def _counts(self, bindings: Bindings) -> bool:
         return self.through is None or bindings.uses_instruction(self.through)
