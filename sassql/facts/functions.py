@@ -60,12 +60,23 @@ def most(polynomial: Polynomial) -> int | None:
         for atom in monomial:
             bound = _most_of(atom)
             if bound is None:
-                return None
+                return _most_left(polynomial)
             product *= bound
         total += product
         if total >= WORD:
-            return None
+            return _most_left(polynomial)
     return total
+
+
+def _most_left(polynomial: Polynomial) -> int | None:
+    """The bound of ``x - d*(x / d)``, a remainder."""
+    for monomial, coefficient in polynomial.terms:
+        atom = monomial[0] if len(monomial) == 1 else None
+        if atom is None or atom.name != "div" or coefficient != -atom.number & MASK or atom.scope is not None:
+            continue
+        if polynomial + Polynomial.of(atom).times(atom.number) == atom.args[0]:
+            return atom.number - 1
+    return None
 
 
 def _most_of(atom: Atom) -> int | None:
@@ -97,13 +108,59 @@ def remainder(x: Polynomial, modulus: int) -> Polynomial:
         atom = low.terms[0][0][0]
         if atom.name == "mod" and atom.number >= modulus:  # (x % 64) % 32
             return remainder(atom.args[0], modulus)
+    if (divided := _divided(low, modulus.bit_length() - 1)) is not None:
+        return low - quotient(*divided).times(modulus)
     return function("mod", [low], modulus)
 
 
+def divisor_of(multiplier: int, shift: int) -> int | None:
+    """The d for which ``x * multiplier >> 32 + shift`` is ``x / d`` for every word x; None for no such d.
+
+    How compilers divide by a constant: Granlund and Montgomery, "Division by Invariant Integers
+    using Multiplication", theorem 4.2.
+    """
+    if multiplier <= 1 << shift:
+        return None
+    power = 1 << 32 + shift
+    found = power // multiplier + 1
+    return found if 0 < multiplier * found - power <= 1 << shift else None
+
+
+def _high_product(x: Polynomial) -> tuple[Polynomial, int] | None:
+    """The word and the number that ``x`` is the high word of the product of."""
+    atom = x.terms[0][0][0] if len(x.terms) == 1 and len(x.terms[0][0]) == 1 and x.terms[0][1] == 1 else None
+    if atom is None or atom.name != "umulhi" or atom.kind is not AtomKind.FUNCTION or atom.scope is not None:
+        return None
+    for one, other in (atom.args, atom.args[::-1]):
+        if (number := other.value) is not None:
+            return one, number
+    return None
+
+
+def _divided(x: Polynomial, shift: int) -> tuple[Polynomial, int] | None:
+    """The word and the number that it is divided by, where ``x >> shift`` is how compilers write that.
+
+    ``x`` is the high word of a product, or with a multiplier of 33 bits ``(n - h) / 2 + h``.
+    """
+    product, by = _high_product(x), None
+    if product is not None:
+        by = divisor_of(product[1], shift)
+    elif len(x.terms) == 2:
+        for place in (0, 1):
+            high, half = (Polynomial((x.terms[n],)) for n in (place, 1 - place))
+            product = _high_product(high)
+            if product is not None and half == function("div", [product[0] - high], 2):
+                by = divisor_of((1 << 32) + product[1], shift + 1)
+                break
+    return None if product is None or by is None else (product[0], by)
+
+
 def quotient(x: Polynomial, divisor: int) -> Polynomial:
-    """``x`` as an unsigned number, divided by a power of two and rounded down."""
+    """``x`` as an unsigned number, divided by a number and rounded down."""
     if divisor == 1:
         return x
+    if divisor & (divisor - 1) == 0 and (divided := _divided(x, divisor.bit_length() - 1)) is not None:
+        return quotient(*divided)
     if (number := x.value) is not None:
         return Polynomial.number(number // divisor)
     bound = most(x)
@@ -116,6 +173,12 @@ def quotient(x: Polynomial, divisor: int) -> Polynomial:
     bound = most(rest)
     if bound is not None and bound < divisor:
         return whole
+    if bound is not None and len(rest.terms) == 1 and rest.terms[0][1] > 1:  # x * 21846 / 65536 is x / 3
+        monomial, factor = rest.terms[0]
+        by = divisor // factor + 1
+        excess = by * factor - divisor
+        if excess > 0 and bound // factor * excess < divisor:
+            return whole + function("div", [Polynomial(((monomial, 1),))], by)
     return whole + (function("div", [rest], divisor) if rest.terms else ZERO)
 
 
@@ -278,6 +341,10 @@ def multiply_high(x: Polynomial, y: Polynomial, *, is_signed: bool) -> Polynomia
     a, b = x.value, y.value
     if a is not None and b is not None:
         return Polynomial.number((signed(a) * signed(b) if is_signed else a * b) >> 32)
+    if not is_signed and (number := a if b is None else b) is not None:
+        by = divisor_of(number, 0)
+        if by is not None:
+            return quotient(y if b is None else x, by)
     return function("mulhi" if is_signed else "umulhi", [x, y])
 
 

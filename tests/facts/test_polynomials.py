@@ -63,6 +63,37 @@ def test_quotients_of_small_numbers():
     assert expand(whole) == N
 
 
+@given(st.integers(3, MASK), st.integers(0, 31), st.lists(st.integers(0, MASK), min_size=1))
+def test_a_product_that_divides(divisor, shift, words):
+    multiplier = -(-(1 << 32 + shift) // divisor)
+    if multiplier > MASK:
+        return
+    by = functions.divisor_of(multiplier, shift)
+    exact = multiplier * divisor - (1 << 32 + shift) <= 1 << shift
+    assert by == divisor or not exact or divisor & (divisor - 1) == 0
+    if by is not None:
+        edges = [k * by + e for k in (1, MASK // by) for e in (-1, 0, 1)]
+        for x in [*words, 0, MASK, *(e for e in edges if 0 <= e <= MASK)]:
+            assert x * multiplier >> 32 + shift == x // by
+
+
+def test_division_by_a_number_is_seen():
+    high = functions.multiply_high(N, number(0xAAAAAAAB), is_signed=False)
+    assert str(functions.quotient(high, 2)) == "(nctaid.x / 3)"
+    assert str(functions.quotient(high, 4)) == "(nctaid.x / 6)"
+    row = functions.multiply_high(X, number(0xCCCCCCCD), is_signed=False)
+    assert str(X - functions.quotient(row, 4).times(5)) == "-5*(tid.x / 5) + tid.x"
+    assert str(functions.quotient(X.times(21846), 1 << 16)) == "(tid.x / 3)"
+    assert all(x * 21846 >> 16 == x // 3 for x in range(1024))
+    assert str(functions.quotient(X.times(2000), 1 << 16)) == "(2000*tid.x / 65536)"
+    high = functions.multiply_high(N, number(0x24924925), is_signed=False)
+    seventh = functions.quotient(functions.quotient(N - high, 2) + high, 4)
+    assert str(seventh) == "(nctaid.x / 7)"
+    assert functions.most(N - seventh.times(7)) == 6
+    assert functions.most(N - seventh.times(6)) is None
+    assert "umulhi" in str(functions.quotient(functions.multiply_high(N, Y, is_signed=False), 2))
+
+
 def test_or_of_disjoint_bits_is_a_sum():
     low = functions.remainder(N, 8)
     assert functions.bit_or(X.times(8), low) == X.times(8) + low
