@@ -106,6 +106,11 @@ def _print(explanation: Explanation, file: PatternFile, indent: str = "") -> Non
     place = find_motif(explanation.motif, file)
     motif, home = place if place is not None else (file.motifs[0], file)
     _print_motif(explanation, motif, home, indent)
+    for suspect in explanation.suspects:
+        places = [f"{i.address:#06x}" for i in suspect.instructions]
+        shown = ", ".join(places[:_MOST_PLACES]) + (" …" if len(places) > _MOST_PLACES else "")
+        where = f" at {shown}" if shown else ""
+        click.echo(f"{indent}  without line {suspect.line} there would be a match{where}")
     if explanation.gave_up:
         click.echo(f"{indent}  (the search for an explanation ran out of steps)")
     if explanation.inside is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget, OutOfStepsError
+from sassql.engine.indexed import INDEXED
 from sassql.engine.matching import is_meant_for, match_motif
 from sassql.engine.pattern import Pattern
 from sassql.engine.plan import (
@@ -24,6 +25,7 @@ from sassql.engine.plan import (
     UseAtom,
 )
 from sassql.engine.reasons import Reasons
+from sassql.engine.suspects import Suspect, suspects
 from sassql.engine.view import View
 from sassql.engine.watch import Patient, Progress, WatchedSolver
 from sassql.model.instruction import Instruction
@@ -50,8 +52,9 @@ class Explanation:
 
     ``rows`` are the motif's; where there are none (or none through the instruction that was asked
     about), ``matched`` has the deepest partial match, ``line`` the first statement that fails, and
-    ``reason`` why. ``satisfied`` of ``statements`` hold in the deepest match. ``inside`` explains a
-    motif that a failing `use` names. ``gave_up`` is true where the search ran out of steps.
+    ``reason`` why; ``satisfied`` of ``statements`` hold in it. ``suspects`` are the statements without
+    which there would be a match: each alone is to blame. ``inside`` explains a motif that a failing
+    `use` names. ``gave_up`` is true where the search ran out of steps.
     """
 
     motif: str
@@ -63,6 +66,7 @@ class Explanation:
     reason: str = ""
     satisfied: int = 0
     statements: int = 0
+    suspects: tuple[Suspect, ...] = ()
     gave_up: bool = False
     inside: Explanation | None = None
 
@@ -84,6 +88,9 @@ class Explanation:
             ],
             "line": self.line or None,
             "reason": self.reason or None,
+            "suspects": [
+                {"line": s.line, "at": [f"{i.address:#x}" for i in s.instructions]} for s in self.suspects
+            ],
             "gave_up": self.gave_up,
             "inside": None if self.inside is None else self.inside.as_record(),
         }
@@ -148,7 +155,9 @@ class _Explainer:
         if best is None:
             told = "" if self.through is None else f" through {self.kernel.instructions[self.through]!r}"
             return replace(empty, line=plan.motif.at.line, reason=f"nothing fits{told}", gave_up=gave_up)
-        return replace(self._told(best, solver, empty, depth), gave_up=gave_up)
+        found = self._told(best, solver, empty, depth)
+        blamed = suspects(plan.scope, view, INDEXED) if self.through is None else ()
+        return replace(found, gave_up=gave_up, suspects=blamed)
 
     def _furthest(self, plan: MotifPlan, solver: WatchedSolver) -> Progress | None:
         found = [p for variant in plan.scope.variants if (p := solver.progress(variant)) and p.reached >= 0]
@@ -196,7 +205,7 @@ class _Explainer:
         return best if best is not None and best.failing is not None else None
 
     def _has_rows(self, atom: UseAtom, solver: WatchedSolver) -> bool:
-        from sassql.engine.matching import used_rows  # noqa: PLC0415
+        from sassql.engine.matching import used_rows  # noqa: PLC0415  (a motif in a motif)
 
         return any(True for _ in used_rows(atom.motif, solver))
 

@@ -301,3 +301,28 @@ def test_without_a_kernel_the_order_is_that_of_the_text():
 def test_a_budget_that_runs_out():
     (plan,) = Pattern.parse("motif m {\na: SHFL %t, %x\nb: FADD %r, %t, %x\n}").plans
     assert planned(plan, kernel(), 6).note == "6 steps ran out at line 3"
+
+
+# --- suspects
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "lines"),
+    [
+        ("a: SHFL %t, %x, 16\nf: FADD %r, %t, %x\nm: DMUL %q, %r", CODE, [4]),
+        ("a: SHFL %t, %x, 16\nf: FADD %r, %t, %x\nm: DMUL %q, %r\nd: DADD %s, %q", CODE, []),
+        ("a: SHFL %t, %x, 16\nf: FADD %r, %t, %x\nwhere f.op == <max>", CODE, [4]),
+        ("a: SHFL %t, %x, 16\nf: FADD %r, %t, %x\nno { b: BAR }", CODE, [4]),
+        ("a: SHFL %t, %x, 4\nb: FADD %r, _\na before b", CODE, [2, 3, 4]),
+        ("loop K { f: FADD %acc', %acc, %v\nl: LDG %v, [_]\ns: FMUL %q, %acc' }", LOOP, [4]),
+    ],
+)
+def test_the_statement_that_alone_is_to_blame(body, text, lines):
+    found = told(body, text)
+    assert [s.line for s in found.suspects] == lines
+    kept = body.splitlines()
+    for line in lines:
+        fewer = [other for number, other in enumerate(kept, 2) if number != line]
+        if "loop" in body or line == 2 or "before" in body:
+            continue
+        assert Pattern.parse("motif m {\n" + "\n".join(fewer) + "\n}").match(kernel(text))
