@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
+from sassql.engine.pairs import remembered
 from sassql.engine.values import Units
 from sassql.facts.addresses import Address
 from sassql.facts.alias import Answer, must_equal
@@ -124,7 +125,7 @@ class Bindings:
         """The bindings with an address, or None where the name is not certainly the same bytes."""
         known = self.names.get(key)
         if isinstance(known, Address):
-            answer = must_equal(known, address).answer
+            answer = _certainly_equal(known, address)
             if answer is Answer.UNKNOWN and self.lenient:
                 return self.with_doubt("two addresses may be the same")
             return self if answer is Answer.YES else None
@@ -170,6 +171,11 @@ class Bindings:
     def uses_instruction(self, index: int) -> bool:
         """True where some label is instruction ``index`` already: labels are never the same one."""
         return any(m.index == index for matched in self.labels.values() for m in matched)
+
+
+@remembered
+def _certainly_equal(one: Address, other: Address) -> Answer:
+    return must_equal(one, other).answer
 
 
 def _place(found: object) -> object:

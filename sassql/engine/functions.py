@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sassql.engine.pairs import remembered
 from sassql.engine.things import Many, ValueRef, flat, single
 from sassql.facts.addresses import Address
 from sassql.facts.index_relation import Relation, relation
@@ -42,13 +43,18 @@ def first(arguments: list[object]) -> object:
     return next(found, None)
 
 
+@remembered
+def _relation(one: Address, other: Address) -> str | None:
+    found = relation(one, other)
+    return None if found is Relation.UNKNOWN else found.value
+
+
 def index_relation(arguments: list[object]) -> object:
     """``relation(&E, &D)``: how the element under &E lies to the one under &D."""
     one, other = (single(a) for a in arguments[:2])
     if not isinstance(one, Address) or not isinstance(other, Address):
         return None
-    found = relation(one, other)
-    return None if found is Relation.UNKNOWN else found.value
+    return _relation(one, other)
 
 
 def power(arguments: list[object]) -> object:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sassql.engine.bindings import Occurrences
+from sassql.engine.pairs import remembered
 from sassql.facts.addresses import Address, Base
 from sassql.facts.alias import Answer, overlaps, same
 from sassql.facts.polynomials import Polynomial, signed
@@ -88,6 +89,16 @@ class Calls:
     unresolved: int
 
 
+@remembered
+def _same(one: Address, other: Address) -> bool | None:
+    return _TRUTH[same(one, other).answer]
+
+
+@remembered
+def _meet(one: Address, other: Address) -> bool | None:
+    return _TRUTH[overlaps(one, other).answer]
+
+
 def single(value: object) -> object:
     """One value for a list: what its steps have in common, or `MIXED`."""
     return value.common() if isinstance(value, Many) else value
@@ -102,9 +113,11 @@ def equal(left: object, right: object) -> bool | None:
     """Whether two things are the same; None where that is not known."""
     if left is None or right is None:
         return None
+    if isinstance(left, int | str) and isinstance(right, int | str):
+        return left == right
     match left, right:
         case Address(), Address():
-            return _TRUTH[same(left, right).answer]
+            return _same(left, right)
         case Base(), Base():
             return None if "none" in (left.kind, right.kind) else left == right
         case Polynomial(), int() | float():
@@ -134,7 +147,7 @@ def meet(arguments: Iterable[object]) -> bool | None:
     items = flat(arguments)
     if len(items) != 2 or not isinstance(items[0], Address) or not isinstance(items[1], Address):
         return None
-    return _TRUTH[overlaps(items[0], items[1]).answer]
+    return _meet(items[0], items[1])
 
 
 def plain(value: object) -> object:
