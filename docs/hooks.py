@@ -5,17 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from sassql.corpus.corpus import Corpus
 from sassql.engine.pattern import Pattern
 from sassql.errors import SassqlError
 from sassql.report.drawing import draw
 from sassql.report.pictures import row_picture
 from sassql.testing.blocks import run_test
+from sassql.testing.truth import read_truth
 
 ROOT = Path(__file__).resolve().parent.parent
+WORTH_DRAWING = 3
 CSS = """
 .picture{max-width:100%;height:auto;font-family:monospace;font-size:11px}
 .picture text{fill:var(--md-typeset-color);text-anchor:middle}
@@ -59,9 +63,9 @@ def _page(pattern: Pattern, motif, path: Path) -> str:
     if about := motif.header("about"):
         lines += ["", _text(about)]
     lines += ["", f"`{path.relative_to(ROOT)}`"]
-    lines += ["", "## Pattern", "", "````", _source(pattern, motif), "````"]
+    lines += ["", "## Pattern", "", "````sq", _source(pattern, motif), "````"]
     tests = [test for test in pattern.file.tests if test.motif == motif.name]
-    if found := _match(pattern, tests):
+    if found := _match(pattern, motif, tests):
         title, row = found
         anchor = "m-" + motif.name.replace("_", "-")
         picture = draw(row_picture(row), title=f"A match of {motif.name}", anchor=anchor)
@@ -69,7 +73,7 @@ def _page(pattern: Pattern, motif, path: Path) -> str:
             "",
             "## A match",
             "",
-            f"From the test “{_text(title)}”, {row.kernel.arch}. An arrow is a value.",
+            f"From {title}, {row.kernel.arch}. An arrow is a value.",
         ]
         lines += ["", f'<div class="scroll">{picture}</div>', ""]
         if row.columns:
@@ -85,14 +89,40 @@ def _page(pattern: Pattern, motif, path: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _match(pattern: Pattern, tests):
-    """The title of the first test with a listing that has a match, and the match."""
-    for test in tests:
-        if test.listing and test.expected and not test.todo:
-            rows = [row for row in run_test(pattern, test).rows if row.status == "match"]
-            if rows:
-                return test.title, max(rows, key=lambda row: len(row.instructions))
-    return None
+def _match(pattern: Pattern, motif, tests):
+    """Where the first match is from: the first test that has a match, and the match: listings before kernels that are compiled."""
+    some = [test for test in tests if test.expected and not test.todo]
+    for test in sorted(some, key=lambda test: (not test.listing, test.arch != "sm_90")):
+        rows = [row for row in run_test(pattern, test).rows if row.status == "match"]
+        if rows:
+            return f"the test “{_text(test.title)}”", max(rows, key=lambda row: len(row.instructions))
+    return _in_corpus(pattern, motif)
+
+
+def _in_corpus(pattern: Pattern, motif):
+    """A match in a short kernel of `corpora/lowering`, those first whose truth names the motif."""
+    truth = {name for name, kernel in _truth().items() if any(c.motif == motif.name for c in kernel.claims)}
+    kernels = sorted(_corpus(), key=lambda kernel: (kernel.name not in truth, len(kernel.form_ids)))
+    first = None
+    for kernel in kernels:
+        for row in pattern.match(kernel):
+            named = sum(map(len, row.instructions.values()))
+            if row.motif != motif.name or row.status != "match" or not named:
+                continue
+            first = first or (f"the kernel `{kernel.name}` of `corpora/lowering`", row)
+            if named >= WORTH_DRAWING:
+                return f"the kernel `{kernel.name}` of `corpora/lowering`", row
+    return first
+
+
+@cache
+def _corpus():
+    return tuple(Corpus.open(ROOT / "corpora" / "lowering", arch="sm_90").kernels())
+
+
+@cache
+def _truth():
+    return read_truth(ROOT / "corpora" / "lowering")
 
 
 def _source(pattern: Pattern, motif) -> str:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from sassql.report.detail import Node, Picture
 from sassql.report.layout import Point, layout
 
-_LETTER, _HEIGHT, _PADDING = 6.7, 36.0, 9.0
-"""Width of a letter at 11 px in a monospaced font, height of a box, and free space at its sides."""
+_LETTER, _HEIGHT, _LOW, _PADDING = 6.7, 36.0, 22.0, 9.0
+"""Width of a letter at 11 px in a monospaced font, height of a box with and without note, free space."""
 _WIDEST = 46
 """Letters of a label; the whole text is in the title of the box."""
 
@@ -22,7 +22,8 @@ def draw(picture: Picture, *, title: str, anchor: str) -> Markup:
     """
     if picture.missing or not picture.nodes:
         return Markup('<p class="quiet">{}</p>').format(picture.missing or "nothing to draw")
-    sizes = [(_width(node), _HEIGHT) for node in picture.nodes]
+    height = _HEIGHT if any(node.note for node in picture.nodes) else _LOW
+    sizes = [(_width(node), height) for node in picture.nodes]
     placed = layout(sizes, [(source, target) for source, target, _ in picture.edges])
     parts = [
         Markup('<path class="edge {}" d="{}" marker-end="url(#{}-head)"/>').format(kind, _path(route), anchor)
@@ -32,8 +33,7 @@ def draw(picture: Picture, *, title: str, anchor: str) -> Markup:
         _box(node, centre, size, anchor)
         for node, centre, size in zip(picture.nodes, placed.centres, sizes, strict=True)
     ]
-    width = round(placed.width + 24)
-    height = round(placed.height)
+    width, height = round(placed.width + 24), round(placed.height)
     head = Markup(
         '<defs><marker id="{0}-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
         'orient="auto-start-reverse"><path class="head" d="M0,0L8,4L0,8z"/></marker></defs>'
@@ -66,7 +66,7 @@ def _box(node: Node, centre: Point, size: Point, anchor: str) -> Markup:
         size[0],
         size[1],
         round(centre[0], 1),
-        round(centre[1] - 4, 1),
+        round(centre[1] + (4 if size[1] == _LOW else -4), 1),
         _shown(node.label),
         round(centre[0], 1),
         round(centre[1] + 11, 1),

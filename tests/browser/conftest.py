@@ -93,6 +93,18 @@ def report(reported, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def comparison(cubins, ladders, tmp_path_factory) -> Path:
+    """Two architectures side by side."""
+    from sassql.report import comparison_pages
+    from sassql.report.build import Job
+
+    one, two = (comparison_pages.Side(path.stem, Job((path,), ladders, jobs=1)) for path in cubins)
+    path = tmp_path_factory.mktemp("browser") / "comparison.html"
+    path.write_text(comparison_pages.to_html(comparison_pages.compare(one, two)), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
 def folder(reported, tmp_path_factory) -> Path:
     """The report as a folder."""
     path = tmp_path_factory.mktemp("browser") / "folder"

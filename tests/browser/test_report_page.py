@@ -205,6 +205,15 @@ def test_a_folder_loads_pages_on_demand(tab, folder, reported):
     accessible(page)
 
 
+def test_a_comparison_opens_and_breaks_no_rule(phone, comparison):
+    page = phone.open(comparison)
+    page.get_by_role("link", name="row_softmax").click()
+    assert page.locator("section:target .aligned tr.differs").count() > 0
+    assert HOSTILE in page.locator("main").inner_text()
+    accessible(page, leave_out="table.asm")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_ten_thousand_kernels_open_in_two_seconds(tab, reported, tmp_path):
     """Also on a slow machine: the best of three counts."""
     document = reported.document
