@@ -163,6 +163,8 @@ class Kernel:
     lines: Lines | None = None
     word_ids: npt.NDArray[np.int32] | None = None
     """``form_ids`` before relocated operands got their names; None for a listing."""
+    constants: dict[int, bytes] = field(default_factory=dict)
+    """Constant banks that the compiler filled for this kernel, by number; bank 0 is the launch's."""
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
     _rows: list[int] | None = field(default=None, repr=False)
 

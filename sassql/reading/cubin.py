@@ -151,6 +151,7 @@ def _kernel(
         is_entry=any(f.entry for f in section.functions),
         lines=cubin.lines,
         word_ids=words_alone,
+        constants=section.constants,
     )
 
 

@@ -85,6 +85,7 @@ class CodeSection:
     relocations: tuple[Relocation, ...]
     indirect_targets: dict[int, tuple[int, ...]]
     resources: Resources
+    constants: dict[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,14 @@ def _code_section(tables: _Tables, section: Section) -> CodeSection:
         relocations=_relocations(tables, name),
         indirect_targets=dict(info.indirect_targets),
         resources=_resources(tables, section, symbol, info),
+        constants=_constants(tables, name),
     )
+
+
+def _constants(tables: _Tables, name: str) -> dict[int, bytes]:
+    """The constant banks that the compiler filled for one kernel; bank 0 is the launch's own."""
+    banks = ((bank, tables.by_name.get(f".nv.constant{bank}.{name}")) for bank in range(1, 18))
+    return {bank: bytes(tables.content(section)) for bank, section in banks if section}
 
 
 def _relocations(tables: _Tables, name: str) -> tuple[Relocation, ...]:
