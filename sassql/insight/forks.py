@@ -111,6 +111,7 @@ def _fork(machine: Machine, threads: Words, nodes: Ids, taken: int | None, fall:
         machine.assume(
             "the operands are in the range of the fast path, and the slow path behind this branch is not taken"
         )
+        machine.skipped.add((here, fall if slow == "fall" or taken is None else taken))
         if slow == "fall" and taken is not None:
             machine.pc[threads] = taken
         else:

@@ -71,6 +71,7 @@ class Machine:
         self.block_nodes = np.zeros(threads, np.int32)
         self.block_predicate = np.zeros(threads, np.bool_)
         self.undefined = 0
+        self.skipped: set[tuple[int, int]] = set()
         self.assumptions: dict[tuple[int, str], Assumption] = {}
         self.counters = Counters(reached=np.zeros(len(kernel.form_ids), np.bool_))
         self.depth = 0

@@ -43,6 +43,7 @@ class Run:
     reached: Mask
     assumptions: list[Assumption]
     steps: int
+    skipped: set[tuple[int, int]]
 
     def numbers(self, name: str, draws: Draws) -> npt.NDArray[Any]:
         """The bits of a buffer's elements for the first sample."""
@@ -96,7 +97,5 @@ def run(
             tracker.loaded[part].copy(),
             tracker.unordered[part].copy(),
         )
-    assumptions = list(machine.assumptions.values())
-    return Run(
-        kernel, prepared, machine.dag, outputs, machine.counters.reached, assumptions, machine.counters.steps
-    )
+    assumptions, counters = list(machine.assumptions.values()), machine.counters
+    return Run(kernel, prepared, machine.dag, outputs, counters.reached, assumptions, counters.steps, machine.skipped)
