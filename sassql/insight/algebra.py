@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import Dag, Event, Ids
+from sassql.insight.dag import Group, Ids
 from sassql.insight.exact import RULES, Call, Exact, Places
 from sassql.insight.idioms import FOUND, Idioms
 from sassql.insight.hashing import Mask, Words, equal, magnitude, mix, negative, number, signed, where
@@ -29,16 +29,17 @@ _MOST_MULTIPLE = 1 << 16
 class Algebra(Exact):
     """Hashes up to reassociation; ``level`` is E1, E2 or E3."""
 
-    def __init__(self, dag: Dag, wanted: Ids, level: str, idioms: Idioms | None = None) -> None:
+    def __init__(self, base: Exact, wanted: Ids, level: str, idioms: Idioms | None = None) -> None:
         self.level, self.idioms = level, idioms
+        dag = base.dag
         self.products = np.zeros((dag.size, 4), np.uint32)
         self.signs = np.zeros(dag.size, np.bool_)
         self.is_product = np.zeros(dag.size, np.bool_)
-        super().__init__(dag, wanted)
+        super().__init__(dag, wanted, base)
 
-    def event(self, event: Event, nodes: Places) -> Words:
-        """The hashes of the live nodes of an event."""
-        found = self._event(event, nodes)
+    def group(self, group: Group, nodes: Places) -> Words:
+        """The hashes of the live nodes of a group."""
+        found = self._group(group, nodes)
         if self.idioms is not None:
             kinds = self.idioms.kind[nodes]
             for kind in np.unique(kinds[kinds > 0]).tolist():
@@ -51,9 +52,11 @@ class Algebra(Exact):
         assert self.idioms is not None
         references = self.idioms.arguments[:, nodes]
         values = [signed(refs < 0, self.hashes[abs(refs)]) for refs in references]
-        call = Call(self, Event(self.dag.number("fmul"), 0, 0, 0), nodes)
+        call = Call(self, Group(self.dag.number("fmul"), nodes, 0), nodes)
         if word in ("fdiv", "rcp"):
-            (sign_a, a), (sign_b, b) = (self._factors(call, abs(r), v, r < 0) for r, v in zip(references, values, strict=True))
+            (sign_a, a), (sign_b, b) = (
+                self._factors(call, abs(r), v, r < 0) for r, v in zip(references, values, strict=True)
+            )
             if word == "rcp":
                 a, sign_a, b, sign_b = np.zeros_like(a), np.zeros_like(sign_a), a, sign_a
             sign, factors = sign_a ^ sign_b, a - b
@@ -64,19 +67,19 @@ class Algebra(Exact):
             return mix("exp", values[0]) + values[1]
         return mix(word, values[0])
 
-    def _event(self, event: Event, nodes: Places) -> Words:
-        operation = self.dag.operations[event.operation]
+    def _group(self, group: Group, nodes: Places) -> Words:
+        operation = self.dag.operations[group.operation]
         if operation.result == 0 and operation.name in _RULES:
-            call = Call(self, event, nodes)
+            call = Call(self, group, nodes)
             if not call.flags & {"SAT"} and (self.level == "E3" or not call.flags & {"RM", "RP", "RZ"}):
                 return _RULES[operation.name](self, call)
         if self.level == "E3" and _APPROXIMATE & set(operation.parameters):
-            call = Call(self, event, nodes)
+            call = Call(self, group, nodes)
             call.parameters = tuple(p for p in call.parameters if p not in _APPROXIMATE)
             call.flags = frozenset(call.parameters)
             if operation.result == 0 and operation.name in RULES:
                 return RULES[operation.name](self, call)
-        return super().event(event, nodes)
+        return super().group(group, nodes)
 
     def number(self, bits: npt.NDArray[np.uint64], width: int) -> Words:
         """The hashes of constants: zero is the empty sum."""
@@ -124,7 +127,7 @@ class Algebra(Exact):
         for one, other in ((0, 1), (1, 0)):
             small, scaled = self.multiple(call, one, other)
             found = where(small, scaled, found)
-        if name == f"{call.name[0]}product" and call.event.count == 2:
+        if name == f"{call.name[0]}product" and call.group.count == 2:
             self.keep(call, sign, factors)
             whole = self.multiple(call, 0, 1)[0] | self.multiple(call, 1, 0)[0] | none
             self.is_product[call.nodes] = ~whole

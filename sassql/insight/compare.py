@@ -19,7 +19,7 @@ from sassql.insight.coverage import missed
 from sassql.insight.dag import Dag, Ids
 from sassql.insight.dependencies import same_dependencies
 from sassql.insight.launch import TYPES, Launch, Shape, read_launch
-from sassql.insight.levels import FLOAT_WIDTHS, LEVELS, NOT_SHOWN, Pairs, errors, grades
+from sassql.insight.levels import FLOAT_WIDTHS, LEVELS, NOT_SHOWN, Grading, Pairs
 from sassql.insight.machine import DEFAULT_BUDGET
 from sassql.insight.running import Output, Run, run
 from sassql.insight.sampling import Draws
@@ -192,15 +192,17 @@ class _Judge:
         if not pairs:
             return
         draws = Draws.of(self.launch, shape, SAMPLES)
-        parts = grades(dag, pairs, draws)
-        for pair, part in zip(pairs, parts, strict=True):
+        grading = Grading(dag, pairs, draws)
+        for pair, part in zip(pairs, grading.grades, strict=True):
             grade = int(part.max())
             self.worst[pair.name] = max(self.worst.get(pair.name, 0), grade)
             if grade:
                 wrong = np.flatnonzero(part == grade)
                 first = int(wrong[0])
-                self.reasons.append(f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, first {first} ({_text(shape)})")
-        found = errors(dag, pairs, draws)
+                self.reasons.append(
+                    f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, first {first} ({_text(shape)})"
+                )
+        found = grading.errors()
         if found is not None:
             old = self.measured or [0.0, 0.0, 0.0]
             self.measured = [max(x, y) for x, y in zip(old, (found.a, found.b, found.between), strict=True)]
@@ -281,7 +283,9 @@ class _Judge:
         return stored and all(kinds.get(name) in FLOAT_WIDTHS for name in self.worst)
 
 
-def elements(dag: Dag, output: Output, kind: str, stored: npt.NDArray[np.bool_], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
+def elements(
+    dag: Dag, output: Output, kind: str, stored: npt.NDArray[np.bool_], count: int
+) -> tuple[Ids, npt.NDArray[np.int64]]:
     """The stored elements of an output as nodes, and the word that each lies in."""
     words = np.flatnonzero(stored)
     nodes = output.nodes[words].copy()
@@ -302,5 +306,3 @@ def elements(dag: Dag, output: Output, kind: str, stored: npt.NDArray[np.bool_],
         inside = np.stack([2 * words, 2 * words + 1], axis=1).reshape(-1) < count
         return both[inside], where[inside]
     return nodes, words
-
-

@@ -56,6 +56,15 @@ class Event:
     count: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Nodes of one operation at one depth, none of which depends on another."""
+
+    operation: int
+    nodes: npt.NDArray[np.int64]
+    count: int
+
+
 class Dag:
     """Nodes of one or more runs; equal constants and leaves are one node."""
 
@@ -67,6 +76,7 @@ class Dag:
         self.size = 1
         self.events: list[Event] = []
         self._constants: dict[tuple[int, int], int] = {}
+        self._schedule: tuple[int, list[Group]] = (0, [])
         self._leaves: dict[tuple[str, str], Ids] = {}
         self.const, self.leaf = self.number(CONST), self.number(LEAF)
         self.pack_number = self.number(PACK)
@@ -134,6 +144,35 @@ class Dag:
         """Where the nodes are of an operation, whatever its parameters."""
         numbers = [n for n, operation in enumerate(self.operations) if operation.name == name]
         return np.isin(self.codes[nodes], numbers)
+
+    def schedule(self) -> list[Group]:
+        """All nodes in groups, arguments before what needs them: by depth, so that there are few groups."""
+        if self._schedule[0] == self.size:
+            return self._schedule[1]
+        depth = np.zeros(self.size, np.int64)
+        counts = np.zeros(self.size, np.int64)
+        plain = {n for n, operation in enumerate(self.operations) if operation.name in (CONST, LEAF)}
+        for event in self.events:
+            here = slice(event.first, event.stop)
+            if event.operation in plain:
+                continue
+            counts[here] = event.count
+            most = depth[self.arguments[0, here]]
+            for place in range(1, event.count):
+                most = np.maximum(most, depth[self.arguments[place, here]])
+            depth[here] = most + 1
+        codes = self.codes[: self.size].astype(np.int64)
+        keys = (depth * len(self.operations) + codes) * (MOST_ARGUMENTS + 1) + counts
+        order = np.argsort(keys[1:], kind="stable") + 1
+        ranked = keys[order]
+        bounds = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+        groups = [
+            Group(int(codes[nodes[0]]), nodes, int(counts[nodes[0]]))
+            for nodes in np.split(order, bounds[1:])
+            if len(nodes)
+        ]
+        self._schedule = (self.size, groups)
+        return groups
 
     def name(self, node: int) -> str:
         """The name of a node's operation."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, LEAF, Dag, Ids
+from sassql.insight.dag import LEAF, Dag, Ids
 from sassql.insight.evaluation import live, nodes_of
 
 _WORDS = 8
@@ -18,20 +18,19 @@ def dependencies(dag: Dag, wanted: Ids) -> Iterator[npt.NDArray[np.uint64]]:
     alive = live(dag, wanted)
     numbers = [n for n, operation in enumerate(dag.operations) if operation.name == LEAF]
     leaves = np.flatnonzero(alive & np.isin(dag.codes[: dag.size], numbers))
+    groups = [group for group in dag.schedule() if group.count]
     for start in range(0, len(leaves), 64 * _WORDS):
         some = leaves[start : start + 64 * _WORDS]
         sets = np.zeros((dag.size, _WORDS), np.uint64)
         place = np.arange(len(some))
         sets[some, place // 64] = np.uint64(1) << (place % 64).astype(np.uint64)
-        for event in dag.events:
-            if not event.count or dag.operations[event.operation].name in (CONST, LEAF):
-                continue
-            here = nodes_of(event, alive)
-            if here is None:
+        for group in groups:
+            here = nodes_of(group, alive)
+            if not len(here):
                 continue
             found = sets[dag.arguments[0, here]]
-            for argument in range(1, event.count):
-                found = found | sets[dag.arguments[argument, here]]
+            for argument in range(1, group.count):
+                found |= sets[dag.arguments[argument, here]]
             sets[here] = found
         yield sets[wanted]
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, HIGH64, HIGH_HALF, LEAF, LOW64, LOW_HALF, PACK, PAIR64, Dag, Event, Ids
+from sassql.insight.dag import CONST, HIGH64, HIGH_HALF, LEAF, LOW64, LOW_HALF, PACK, PAIR64, Dag, Group, Ids
 from sassql.insight.primitives import PRIMITIVES, Array
 from sassql.insight.sampling import Draws
 from sassql.isa import execution
@@ -41,28 +41,18 @@ def live(dag: Dag, wanted: Ids) -> npt.NDArray[np.bool_]:
     """The nodes that ``wanted`` depend on, themselves included."""
     found = np.zeros(dag.size, np.bool_)
     found[wanted] = True
-    for event in reversed(dag.events):
-        if not event.count or dag.operations[event.operation].name in (CONST, LEAF):
-            continue
-        part = found[event.first : event.stop]
-        if part.all():
-            for place in range(event.count):
-                found[dag.arguments[place, event.first : event.stop]] = True
-        elif part.any():
-            here = event.first + np.flatnonzero(part)
-            for place in range(event.count):
-                found[dag.arguments[place, here]] = True
+    for group in reversed(dag.schedule()):
+        if group.count:
+            nodes = nodes_of(group, found)
+            for place in range(group.count if len(nodes) else 0):
+                found[dag.arguments[place, nodes]] = True
     return found
 
 
-def nodes_of(event: Event, alive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | slice | None:
-    """The live nodes of an event, as a slice where all are; None for none."""
-    part = alive[event.first : event.stop]
-    if part.all():
-        return slice(event.first, event.stop)
-    if not part.any():
-        return None
-    return event.first + np.flatnonzero(part)
+def nodes_of(group: Group, alive: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """The live nodes of a group."""
+    part = alive[group.nodes]
+    return group.nodes if part.all() else group.nodes[part]
 
 
 def typed(values: Array, kind: str) -> Array | int:
@@ -83,17 +73,15 @@ def rounded(dag: Dag, wanted: Ids, draws: Draws) -> Array:
     alive = live(dag, wanted)
     values = np.zeros((dag.size, draws.count), U64)
     with np.errstate(all="ignore"):
-        for event in dag.events:
-            here = nodes_of(event, alive)
-            if here is not None:
-                values[here] = _rounded(dag, event, here, values, draws)
+        for group in dag.schedule():
+            here = nodes_of(group, alive)
+            if len(here):
+                values[here] = _rounded(dag, group, here, values, draws)
     return values[wanted]
 
 
-def _rounded(
-    dag: Dag, event: Event, here: npt.NDArray[np.int64] | slice, values: Array, draws: Draws
-) -> Array:
-    operation = dag.operations[event.operation]
+def _rounded(dag: Dag, group: Group, here: npt.NDArray[np.int64], values: Array, draws: Draws) -> Array:
+    operation = dag.operations[group.operation]
     name = operation.name
     arguments = dag.arguments[:, here]
     if name == CONST:
@@ -103,7 +91,7 @@ def _rounded(
         index = arguments[0]
         kind = operation.parameters[1]
         return draws.bits(operation.parameters[0], kind, int(index.max()) + 1)[index].astype(U64)
-    taken = [values[arguments[place]] for place in range(event.count)]
+    taken = [values[arguments[place]] for place in range(group.count)]
     if name in STRUCTURE:
         return structure(name, taken)
     kinds = signature(name, operation.parameters)

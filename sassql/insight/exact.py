@@ -12,10 +12,22 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, LEAF, Dag, Event, Ids
+from sassql.insight.dag import CONST, LEAF, Dag, Group, Ids
 from sassql.insight.evaluation import live, nodes_of
 from sassql.insight.extremes import Extremes
-from sassql.insight.hashing import Mask, Words, equal, magnitude, mix, negative, number, pair, seed, signed, where
+from sassql.insight.hashing import (
+    Mask,
+    Words,
+    equal,
+    magnitude,
+    mix,
+    negative,
+    number,
+    pair,
+    seed,
+    signed,
+    where,
+)
 from sassql.insight.predicates import comparison, table_of_predicates
 
 Places = npt.NDArray[np.int64]
@@ -27,14 +39,14 @@ _UNITS = {"fadd", "fmul", "ffma", "hadd", "hmul", "hfma", "badd", "bmul", "bfma"
 
 
 class Call:
-    """The live nodes of an event, with their arguments."""
+    """The live nodes of a group, with their arguments."""
 
-    def __init__(self, forms: Exact, event: Event, nodes: Places) -> None:
-        operation = forms.dag.operations[event.operation]
-        self.forms, self.event, self.nodes = forms, event, nodes
+    def __init__(self, forms: Exact, group: Group, nodes: Places) -> None:
+        operation = forms.dag.operations[group.operation]
+        self.forms, self.group, self.nodes = forms, group, nodes
         self.name, self.parameters, self.result = operation.name, operation.parameters, operation.result
         self.flags = frozenset(operation.parameters)
-        self.arguments = forms.dag.arguments[: event.count, nodes]
+        self.arguments = forms.dag.arguments[: group.count, nodes]
 
     def hash(self, place: int) -> Words:
         """The hashes of an argument as a float, a predicate or plain bits."""
@@ -72,32 +84,26 @@ class Exact:
 
     level = "E0"
 
-    def __init__(self, dag: Dag, wanted: Ids) -> None:
+    def __init__(self, dag: Dag, wanted: Ids, base: Exact | None = None) -> None:
         self.dag, self.wanted = dag, wanted
         self.alive = live(dag, wanted)
         self.hashes = np.zeros((dag.size, 4), np.uint32)
         self.integer = np.zeros(dag.size, np.bool_)
         codes = [n for n, operation in enumerate(dag.operations) if operation.name == CONST]
         self.constant = np.isin(dag.codes[: dag.size], codes)
-        self.extremes = Extremes(self)
-        self.prepare()
-        for event in dag.events:
-            here = nodes_of(event, self.alive)
-            if here is None:
-                continue
-            nodes = np.arange(here.start, here.stop) if isinstance(here, slice) else here
-            self.hashes[nodes] = self.event(event, nodes)
-
-    def prepare(self) -> None:
-        """What a level needs before its nodes are hashed."""
+        self.extremes = Extremes(self, None if base is None else base.extremes)
+        for group in dag.schedule():
+            nodes = nodes_of(group, self.alive)
+            if len(nodes):
+                self.hashes[nodes] = self.group(group, nodes)
 
     def of(self, nodes: Ids) -> Words:
         """The hashes of nodes."""
         return self.hashes[nodes]
 
-    def event(self, event: Event, nodes: Places) -> Words:
-        """The hashes of the live nodes of an event."""
-        operation = self.dag.operations[event.operation]
+    def group(self, group: Group, nodes: Places) -> Words:
+        """The hashes of the live nodes of a group."""
+        operation = self.dag.operations[group.operation]
         if operation.name == CONST:
             low, high = self.dag.arguments[:2, nodes].view(np.uint32).astype(np.uint64)
             return self.number(low | high << np.uint64(32), int(operation.parameters[0]))
@@ -105,7 +111,7 @@ class Exact:
             index = np.zeros((len(nodes), 4), np.uint32)
             index[:, 0] = self.dag.arguments[0, nodes]
             return mix(f"leaf {operation.parameters}", index)
-        call = Call(self, event, nodes)
+        call = Call(self, group, nodes)
         if operation.result == 0 and operation.name in RULES:
             return RULES[operation.name](self, call)
         if operation.name in COMPARISONS:
@@ -193,8 +199,8 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def generic(call: Call) -> Words:
     """A hash of the operation and its arguments in their order."""
-    operation = call.forms.dag.operations[call.event.operation]
-    return mix(str(operation), *(call.hash(place) for place in range(call.event.count)))
+    operation = call.forms.dag.operations[call.group.operation]
+    return mix(str(operation), *(call.hash(place) for place in range(call.group.count)))
 
 
 @rule("fadd", "hadd", "badd", "dadd")
@@ -282,7 +288,7 @@ def _integer_negative(forms: Exact, call: Call) -> Words:
 def _integer_sum(forms: Exact, call: Call) -> Words:
     forms.integer[call.nodes] = True
     found = call.linear(0)
-    for place in range(1, call.event.count):
+    for place in range(1, call.group.count):
         found = found + call.linear(place)
     return found
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, LEAF
 from sassql.insight.hashing import Words, mix, pair
 
 if TYPE_CHECKING:
@@ -19,42 +18,48 @@ if TYPE_CHECKING:
 
 _NAMES = {"fmnmx": 2, "hmnmx": 2, "bmnmx": 2, "dmnmx": 2, "imnmx": 2, "imnmx64": 2, "fmnmx3": 3, "imnmx3": 3}
 """Operations, and how many values they compare; the predicate behind them says whether the least is meant."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Extremes:
     """Which nodes are maxima or minima, of which kind, and which of them somebody else looks at."""
 
-    def __init__(self, forms: Exact) -> None:
+    def __init__(self, forms: Exact, base: Extremes | None = None) -> None:
         self.forms, dag = forms, forms.dag
+        self.base = base
+        if base is not None:  # what is one set at level E0 is one at every level
+            self.kind, self.wanted, self.keys, self._kinds = base.kind, base.wanted, base.keys, base._kinds
+            self.opened = base.opened
+            return
+        self.opened: dict[bytes, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
         self.kind = np.zeros(dag.size, np.int16)
         self.wanted = np.zeros(dag.size, np.bool_)
         self.wanted[forms.wanted] = True
+        self.trees = np.zeros((dag.size, 4), np.uint32)
+        self.keys = np.zeros(dag.size, np.uint64)
         self._kinds: dict[tuple[str, tuple[str, ...], int], int] = {}
-        for event in dag.events:
-            operation = dag.operations[event.operation]
+        codes = dag.codes[: dag.size]
+        for number, operation in enumerate(dag.operations):
             if operation.name not in _NAMES:
                 continue
-            nodes = slice(event.first, event.stop)
+            nodes = np.flatnonzero(codes == number)
             least = dag.arguments[_NAMES[operation.name], nodes]
             name = operation.name.removesuffix("3")
             for predicate in np.unique(least).tolist():
                 bits = dag.constant_bits(predicate)
                 if bits is not None:
                     key = (name, operation.parameters, bits)
-                    number = self._kinds.setdefault(key, len(self._kinds) + 1)
-                    self.kind[nodes] = np.where(least == predicate, number, self.kind[nodes])
+                    kind = self._kinds.setdefault(key, len(self._kinds) + 1)
+                    self.kind[nodes[least == predicate]] = kind
         if self._kinds:
             self._find_wanted()
 
     def _find_wanted(self) -> None:
         """Mark maxima that another operation, or another kind of maximum, has as an argument."""
-        dag = self.forms.dag
-        for event in dag.events:
-            if dag.operations[event.operation].name in (CONST, LEAF):
-                continue
-            own = self.kind[event.first : event.stop]
-            for place in range(event.count):
-                arguments = dag.arguments[place, event.first : event.stop]
+        for group in self.forms.dag.schedule():
+            own = self.kind[group.nodes]
+            for place in range(group.count):
+                arguments = self.forms.dag.arguments[place, group.nodes]
                 kinds = self.kind[arguments]
                 other = (kinds != 0) & (kinds != own)
                 if other.any():
@@ -67,24 +72,50 @@ class Extremes:
         plain = self.kind[nodes] == 0
         if plain.any():
             found[plain] = mix(call.title(), pair(call.hash(0), call.hash(1)), call.hash(2))[plain]
+        if self.base is None:
+            self._add_trees(call, np.flatnonzero(~plain))
         roots = np.flatnonzero(self.wanted[nodes] & ~plain)
         if len(roots):
-            owners, leaves = self._open(nodes[roots])
-            sums = np.zeros((len(roots), 4), np.uint32)
-            values = mix("element", self._values(leaves))
-            rows = np.unique(np.column_stack([owners.astype(np.uint32), values]), axis=0)
-            np.add.at(sums, rows[:, 0], rows[:, 1:])
-            single = np.bincount(rows[:, 0], minlength=len(roots)) == 1
-            kinds = [str(key) for key, _ in sorted(self._kinds.items(), key=lambda item: item[1])]
-            number = self.kind[nodes[roots]]
-            for one in np.unique(number).tolist():
-                here = number == one
-                found[roots[here]] = mix(f"extreme {kinds[one - 1]}", sums[here])
-            if single.any():
-                first = np.searchsorted(owners, np.arange(len(roots)))
-                found[roots[single]] = self._values(leaves[first[single]])
+            keys = self.keys[nodes[roots]]
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            found[roots] = self._sets(nodes[roots[first]])[inverse]
         forms.integer[nodes] = False
         return found
+
+    def _add_trees(self, call: Call, here: npt.NDArray[np.int64]) -> None:
+        """Give maxima a hash of the values below them, with repetitions: equal ones are equal sets."""
+        nodes = call.nodes[here]
+        total = np.zeros((len(nodes), 4), np.uint32)
+        for place in range(_NAMES[call.name]):
+            below = call.arguments[place][here].astype(np.int64)
+            same = self.kind[below] == self.kind[nodes]
+            total += np.where(same[:, None], self.trees[below], mix("element", self._values(below)))
+        self.trees[nodes] = total
+        self.keys[nodes] = total.view(np.uint64)[:, 0] ^ self.kind[nodes].astype(np.uint64) * _ODD
+
+    def _sets(self, roots: npt.NDArray[np.int64]) -> Words:
+        """The hashes of maxima of different trees."""
+        name = roots.tobytes()
+        if name not in self.opened:
+            self.opened[name] = self._open(roots)
+        owners, leaves = self.opened[name]
+        values = self._values(leaves)
+        elements = mix("element", values)
+        keys = elements.view(np.uint64)[:, 0] ^ owners.astype(np.uint64) * _ODD
+        order = np.argsort(keys, kind="stable")
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = keys[order[1:]] != keys[order[:-1]]
+        kept = np.sort(order[fresh])  # sorted by owner again
+        starts = np.searchsorted(owners[kept], np.arange(len(roots)))
+        sums = np.add.reduceat(elements[kept], starts, axis=0, dtype=np.uint32)
+        counts = np.diff(np.append(starts, len(kept)))
+        found = np.zeros((len(roots), 4), np.uint32)
+        kinds = [str(key) for key, _ in sorted(self._kinds.items(), key=lambda item: item[1])]
+        number = self.kind[roots]
+        for one in np.unique(number).tolist():
+            here = number == one
+            found[here] = mix(f"extreme {kinds[one - 1]}", sums[here])
+        return np.where((counts == 1)[:, None], values[kept[starts]], found)
 
     def _values(self, leaves: npt.NDArray[np.int64]) -> Words:
         forms = self.forms
@@ -96,6 +127,7 @@ class Extremes:
         """Roots by number, and the values below them, sorted by root."""
         dag = self.forms.dag
         owners, front = np.arange(len(roots)), roots.astype(np.int64)
+        kinds = self.kind[roots]
         done: list[npt.NDArray[np.int64]] = []
         three = np.array([_NAMES.get(o.name, 0) == 3 for o in dag.operations])
         while len(front):
@@ -105,12 +137,13 @@ class Extremes:
             if third.any():
                 below.append(dag.arguments[2, front[third]])
                 who.append(owners[third])
-            kinds = self.kind[roots]
             nodes, owner = np.concatenate(below).astype(np.int64), np.concatenate(who)
-            pairs = np.unique(owner * np.int64(dag.size) + nodes)
-            owner, nodes = pairs // dag.size, pairs % dag.size
             same = self.kind[nodes] == kinds[owner]
-            done.append(pairs[~same])
+            done.append(owner[~same] * np.int64(dag.size) + nodes[~same])
             owners, front = owner[same], nodes[same]
-        every = np.unique(np.concatenate(done))
+            keys = self.keys[front] ^ owners.astype(np.uint64) * _ODD
+            _, first = np.unique(keys, return_index=True)
+            owners, front = owners[first], front[first]
+        every = np.sort(np.concatenate(done))
+        every = every[np.append(True, every[1:] != every[:-1])]
         return every // dag.size, every % dag.size

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, LEAF, Dag, Event, Ids
+from sassql.insight.dag import CONST, LEAF, Dag, Group, Ids
 from sassql.insight.evaluation import STRUCTURE, live, nodes_of, signature, structure, typed
 from sassql.insight.idioms import FOUND, Idioms
 from sassql.insight.primitives import PRIMITIVES, Array
@@ -70,7 +70,11 @@ def to_bits(values: Array, width: int, brainy: bool = False) -> Array:
     if width == 64:
         return values.view(U64)
     if width == 16:
-        return to_brain(values.astype(np.float32)).astype(U64) if brainy else values.astype(np.float16).view(np.uint16).astype(U64)
+        return (
+            to_brain(values.astype(np.float32)).astype(U64)
+            if brainy
+            else values.astype(np.float16).view(np.uint16).astype(U64)
+        )
     return values.astype(np.float32).view(np.uint32).astype(U64)
 
 
@@ -86,11 +90,10 @@ class Ideal:
         self.real = np.zeros(dag.size, np.bool_)
         self.constant = np.zeros(dag.size, np.bool_)
         with np.errstate(all="ignore"):
-            for event in dag.events:
-                here = nodes_of(event, alive)
-                if here is not None:
-                    nodes = np.arange(here.start, here.stop) if isinstance(here, slice) else here
-                    self._event(event, nodes)
+            for group in dag.schedule():
+                nodes = nodes_of(group, alive)
+                if len(nodes):
+                    self._group(group, nodes)
                     if idioms is not None:
                         self._idioms(idioms, nodes)
 
@@ -111,29 +114,32 @@ class Ideal:
                 value = np.where(mask, exact, value)
         return np.where(real[:, None], found, value)
 
-    def _raw(self, nodes: npt.NDArray[np.integer], width: int, brainy: bool = False) -> Array:
+    def raw(self, nodes: npt.NDArray[np.integer], width: int, brainy: bool = False) -> Array:
+        """The bits of nodes; a real is rounded to its format."""
         real = self.real[nodes]
         if not real.any():
             return self.bits[nodes]
         return np.where(real[:, None], to_bits(self.numbers[nodes], width, brainy), self.bits[nodes])
 
-    def _event(self, event: Event, nodes: npt.NDArray[np.int64]) -> None:
-        dag, operation = self.dag, self.dag.operations[event.operation]
-        name, arguments = operation.name, self.dag.arguments[: event.count, nodes]
+    def _group(self, group: Group, nodes: npt.NDArray[np.int64]) -> None:
+        dag, operation = self.dag, self.dag.operations[group.operation]
+        name, arguments = operation.name, self.dag.arguments[: group.count, nodes]
         if name == CONST:
             low, high = dag.arguments[:2, nodes].view(np.uint32).astype(U64)
             self.bits[nodes] = (low | high << U64(32))[:, None]
             self.constant[nodes] = True
         elif name == LEAF:
-            self._leaf(operation.parameters, arguments[0], nodes)
+            self._leaf(operation.parameters, dag.arguments[0, nodes], nodes)
         elif name in STRUCTURE:
             widths = {"pack": 16, "pair64": 32, "low_half": 32, "high_half": 32}
-            taken = [self._raw(a, widths.get(name, 64)) for a in arguments]
+            taken = [self.raw(a, widths.get(name, 64)) for a in arguments]
             self.bits[nodes] = structure(name, taken)
-        elif _DIRECTED & set(operation.parameters) or not self._as_real(name, operation.parameters, arguments, nodes):
+        elif _DIRECTED & set(operation.parameters) or not self._as_real(
+            name, operation.parameters, arguments, nodes
+        ):
             kinds = signature(name, operation.parameters)
             widths = {"d": 64, "q": 64, "h": 16, "b": 16}
-            taken = [self._raw(a, widths.get(k, 32), k == "b") for a, k in zip(arguments, kinds, strict=False)]
+            taken = [self.raw(a, widths.get(k, 32), k == "b") for a, k in zip(arguments, kinds, strict=False)]
             operands = [typed(value, kind) for value, kind in zip(taken, kinds, strict=False)]
             self.bits[nodes] = PRIMITIVES[name](operation.parameters, *operands)[operation.result].astype(U64)
 
@@ -146,7 +152,9 @@ class Ideal:
         else:
             self.bits[nodes] = self.draws.bits(name, kind, count)[index].astype(U64)
 
-    def _as_real(self, name: str, parameters: tuple[str, ...], arguments: Ids, nodes: npt.NDArray[np.int64]) -> bool:
+    def _as_real(
+        self, name: str, parameters: tuple[str, ...], arguments: Ids, nodes: npt.NDArray[np.int64]
+    ) -> bool:
         """Compute nodes as reals; false for an operation on bits."""
         brainy = name.startswith("b") or "BF16" in parameters
         width = {"h": 16, "b": 16, "d": 64}.get(name[0], 32)
@@ -157,7 +165,7 @@ class Ideal:
             taken = []
             for argument, kind in zip(arguments, kinds, strict=False):
                 if kind == "p":
-                    taken.append(self._raw(argument, 32) != 0)
+                    taken.append(self.raw(argument, 32) != 0)
                 else:
                     size = 64 if kind in "dq" else 16 if kind in "hb" else 32
                     taken.append(self._number(argument, size, brainy or kind == "b"))
@@ -170,10 +178,12 @@ class Ideal:
             width = int(parameters[0])
             value = self._number(arguments[0], width)
             found = -value if name == "fneg" else abs(value)
-        elif name in ("sel", "fselect", "sel64") and (self.real[arguments[0]] | self.real[arguments[1]]).all():
+        elif (
+            name in ("sel", "fselect", "sel64") and (self.real[arguments[0]] | self.real[arguments[1]]).all()
+        ):
             size = 64 if name == "sel64" else 32
             yes, no = (self._number(argument, size) for argument in arguments[:2])
-            found = np.where(self._raw(arguments[2], 32) != 0, yes, no)
+            found = np.where(self.raw(arguments[2], 32) != 0, yes, no)
         elif name in ("fcompare", "dcompare", "i2f", "f2i"):
             return self._conversion(name, parameters, arguments, nodes)
         else:
@@ -182,10 +192,12 @@ class Ideal:
         self.numbers[nodes] = found
         return True
 
-    def _conversion(self, name: str, parameters: tuple[str, ...], arguments: Ids, nodes: npt.NDArray[np.int64]) -> bool:
+    def _conversion(
+        self, name: str, parameters: tuple[str, ...], arguments: Ids, nodes: npt.NDArray[np.int64]
+    ) -> bool:
         """Between reals and bits: comparisons of reals; whole numbers as they are."""
         if name == "i2f":
-            raw = self._raw(arguments[0], 32).astype(np.uint32)
+            raw = self.raw(arguments[0], 32).astype(np.uint32)
             self.numbers[nodes] = (raw if "U32" in parameters else raw.view(np.int32)).astype(np.float64)
             self.real[nodes] = True
             return True
@@ -199,7 +211,7 @@ class Ideal:
 
         width = 32 if name == "fcompare" else 64
         x, y = (self._number(argument, width) for argument in arguments[:2])
-        results = compared(parameters, x, y, self._raw(arguments[2], 32) != 0)
+        results = compared(parameters, x, y, self.raw(arguments[2], 32) != 0)
         operation = self.dag.operations[int(self.dag.codes[nodes[0]])]
         self.bits[nodes] = results[operation.result].astype(U64)
         return True

@@ -31,7 +31,9 @@ _WORDS = {
     "imad": "shift_left",
 }
 _FUNCTIONS = {"EX2": "exp2", "LG2": "log2", "RCP": "rcp", "RSQ": "rsq", "SQRT": "sqrt"}
-_KINDS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE", "EQU", "NEU", "LTU", "LEU", "GTU", "GEU", "NUM", "NAN"})
+_KINDS = frozenset(
+    {"EQ", "NE", "LT", "LE", "GT", "GE", "EQU", "NEU", "LTU", "LEU", "GTU", "GEU", "NUM", "NAN"}
+)
 _OPPOSITES = {"GEU": "LT", "GTU": "LE", "LTU": "GE", "LEU": "GT", "NEU": "EQ", "NE": "EQU"}
 _OPPOSITES |= {b: a for a, b in _OPPOSITES.items()}
 _IGNORED = frozenset({"FTZ", "AND", "L", "U32"})
@@ -76,7 +78,9 @@ class Idioms:
                 continue
             pattern = _fast(row.pattern)
             wanted = [n for word in sequences.roots(pattern) for n in self._codes.get(word, [])]
-            nodes = np.flatnonzero(np.isin(codes, wanted) & self.exact.alive & (self.kind == 0)).astype(np.int64)
+            nodes = np.flatnonzero(np.isin(codes, wanted) & self.exact.alive & (self.kind == 0)).astype(
+                np.int64
+            )
             if not len(nodes):
                 continue
             states = self.match(pattern, nodes, [State(np.arange(len(nodes)), {})], nodes)
@@ -139,7 +143,8 @@ class Idioms:
             case Named(name, inner):
                 found = self._match(inner, refs, state)
                 return [
-                    State(s.lanes, {**s.names, name: refs[np.searchsorted(state.lanes, s.lanes)]}) for s in found
+                    State(s.lanes, {**s.names, name: refs[np.searchsorted(state.lanes, s.lanes)]})
+                    for s in found
                 ]
             case Either(choices):
                 return [s for choice in choices for s in self._match(choice, refs, state)]
@@ -151,14 +156,18 @@ class Idioms:
             case Signed("absolute", inner):
                 number = [n for n, o in enumerate(self.dag.operations) if o.name == "fabs"]
                 mask = (refs > 0) & np.isin(self.dag.codes[abs(refs)], number)
-                return self._match(inner, self.operand(refs[mask], 0), state.taken(mask)) if mask.any() else []
+                return (
+                    self._match(inner, self.operand(refs[mask], 0), state.taken(mask)) if mask.any() else []
+                )
             case Node():
                 return self._match_node(pattern, refs, state)
         return []
 
     def _is_number(self, refs: Refs, bits: int) -> npt.NDArray[np.bool_]:
         node = abs(refs)
-        constant = np.isin(self.dag.codes[node], [n for n, o in enumerate(self.dag.operations) if o.name == CONST])
+        constant = np.isin(
+            self.dag.codes[node], [n for n, o in enumerate(self.dag.operations) if o.name == CONST]
+        )
         value = self.dag.arguments[0, node].view(np.uint32)
         value = np.where(refs < 0, value ^ np.uint32(0x80000000), value)
         return np.asarray(constant & (value == np.uint32(bits)))
@@ -198,7 +207,9 @@ class Idioms:
         if word == "compare":
             kind = next(p for p in parameters if p in _KINDS)
             kind = _OPPOSITES.get(kind, "") if negative else kind
-            return bool(kind) and (not pattern.details or kind in pattern.details[0]) and "OR" not in parameters
+            return (
+                bool(kind) and (not pattern.details or kind in pattern.details[0]) and "OR" not in parameters
+            )
         if negative:
             return False
         flags = set(parameters) - _IGNORED - set(_FUNCTIONS)
@@ -210,7 +221,11 @@ class Idioms:
         dag = self.dag
         multiply = [n for n, o in enumerate(dag.operations) if o.name == "imad"]
         product = np.isin(dag.codes[nodes], multiply)
-        right = [n for n, o in enumerate(dag.operations) if o.name == "shf" and ("R" in o.parameters or "HI" in o.parameters)]
+        right = [
+            n
+            for n, o in enumerate(dag.operations)
+            if o.name == "shf" and ("R" in o.parameters or "HI" in o.parameters)
+        ]
         factor = dag.arguments[0, dag.arguments[1, nodes]].view(np.uint32)
         empty = self._is_number(dag.arguments[2, nodes].astype(np.int64), 0)
         power = (factor & (factor - np.uint32(1))) == 0

@@ -44,46 +44,79 @@ class Errors:
     between: float
 
 
-def grades(dag: Dag, pairs: list[Pairs], draws: Draws) -> list[Grades]:
-    """For every pair of nodes, a place in `LEVELS`."""
-    a, b = (np.concatenate([getattr(p, side) for p in pairs]) for side in ("a", "b"))
-    found = np.full(len(a), NOT_SHOWN, np.int64)
-    exact = Exact(dag, np.unique(np.concatenate([a, b])))
-    found[equal(exact.of(a), exact.of(b))] = 0
-    idioms: Idioms | None = None
-    for place, level in enumerate(("E1", "E2", "E3"), start=1):
-        left = np.flatnonzero(found == NOT_SHOWN)
+class Grading:
+    """Compares the elements of all outputs on one shape."""
+
+    def __init__(self, dag: Dag, pairs: list[Pairs], draws: Draws) -> None:
+        self.dag, self.pairs, self.draws = dag, pairs, draws
+        self.a, self.b = (np.concatenate([getattr(p, side) for p in pairs]) for side in ("a", "b"))
+        self._exact = Exact(dag, np.unique(np.concatenate([self.a, self.b])))
+        self._kept: tuple[Idioms, Ideal] | None = None
+        self.grades = self._grades()
+
+    def _split(self, found: Grades) -> list[Grades]:
+        return np.split(found, np.cumsum([len(p.a) for p in self.pairs])[:-1])
+
+    def _grades(self) -> list[Grades]:
+        """For every pair of nodes, a place in `LEVELS`."""
+        a, b, exact = self.a, self.b, self._exact
+        found = np.full(len(a), NOT_SHOWN, np.int64)
+        found[equal(exact.of(a), exact.of(b))] = 0
+        for place, level in enumerate(("E1", "E2", "E3"), start=1):
+            left = np.flatnonzero(found == NOT_SHOWN)
+            if not len(left):
+                break
+            idioms = self._ideal[0] if level == "E3" else None
+            forms = Algebra(exact, np.unique(np.concatenate([a[left], b[left]])), level, idioms)
+            found[left[equal(forms.of(a[left]), forms.of(b[left]))]] = place
+        parts = self._split(found)
+        for pair, part in zip(self.pairs, parts, strict=True):
+            self._identity(pair, part)
+            part[pair.unordered & (part == 0)] = 1
+        return parts
+
+    @property
+    def _ideal(self) -> tuple[Idioms, Ideal]:
+        """What is needed only where E0 does not hold, or for the errors."""
+        if self._kept is None:
+            idioms = Idioms(self._exact)
+            self._kept = idioms, Ideal(self.dag, self._exact.wanted, self.draws, idioms)
+        return self._kept
+
+    def _identity(self, pair: Pairs, part: Grades) -> None:
+        """E4 for what is equal at random points."""
+        left = np.flatnonzero(part == NOT_SHOWN)
         if not len(left):
-            break
-        if level == "E3":
-            whole = exact if len(left) == len(a) else Exact(dag, np.unique(np.concatenate([a[left], b[left]])))
-            idioms = Idioms(whole)
-        forms = Algebra(dag, np.unique(np.concatenate([a[left], b[left]])), level, idioms)
-        found[left[equal(forms.of(a[left]), forms.of(b[left]))]] = place
-    split = np.cumsum([len(p.a) for p in pairs])[:-1]
-    parts = np.split(found, split)
-    _identity(dag, pairs, parts, draws, idioms)
-    for pair, part in zip(pairs, parts, strict=True):
-        part[pair.unordered & (part == 0)] = 1
-    return parts
-
-
-def _identity(dag: Dag, pairs: list[Pairs], parts: list[Grades], draws: Draws, idioms: Idioms | None) -> None:
-    """E4 for what is equal at random points."""
-    open_pairs = [(pair, np.flatnonzero(part == NOT_SHOWN), part) for pair, part in zip(pairs, parts, strict=True)]
-    open_pairs = [item for item in open_pairs if len(item[1])]
-    if not open_pairs:
-        return
-    wanted = np.unique(np.concatenate([nodes for pair, left, _ in open_pairs for nodes in (pair.a[left], pair.b[left])]))
-    ideal = Ideal(dag, wanted, draws, idioms)
-    for pair, left, part in open_pairs:
-        if pair.kind not in FLOAT_WIDTHS:
-            same = (ideal._raw(pair.a[left], 32) == ideal._raw(pair.b[left], 32)).all(axis=1)
-        else:
+            return
+        ideal = self._ideal[1]
+        if pair.kind in FLOAT_WIDTHS:
             width = FLOAT_WIDTHS[pair.kind]
-            x, y = (ideal.of(nodes[left], width, pair.kind == "bf16") for nodes in (pair.a, pair.b))
-            same = close(x, y)
+            same = close(*(ideal.of(nodes[left], width, pair.kind == "bf16") for nodes in (pair.a, pair.b)))
+        else:
+            same = (ideal.raw(pair.a[left], 32) == ideal.raw(pair.b[left], 32)).all(axis=1)
         part[left[same]] = 4
+
+    def errors(self) -> Errors | None:
+        """The predicted numeric errors over all float outputs; None where there is none."""
+        floats = [p for p in self.pairs if p.kind in FLOAT_WIDTHS]
+        if not floats:
+            return None
+        ideal = self._ideal[1]
+        wanted = np.unique(np.concatenate([nodes for p in floats for nodes in (p.a, p.b)]))
+        bits = rounded(self.dag, wanted, self.draws)
+        worst = [0.0, 0.0, 0.0]
+        for pair in floats:
+            width, brainy = FLOAT_WIDTHS[pair.kind], pair.kind == "bf16"
+            sides = (pair.a, pair.b)
+            real = [ideal.of(nodes, width, brainy) for nodes in sides]
+            made = [from_bits(bits[np.searchsorted(wanted, nodes)], width, brainy) for nodes in sides]
+            with np.errstate(invalid="ignore"):
+                differences = [made[0] - real[0], made[1] - real[1], made[0] - made[1]]
+            scale = max(float(np.abs(r[np.isfinite(r)]).max(initial=0.0)) for r in real) or 1.0
+            for place, difference in enumerate(differences):
+                finite = difference[np.isfinite(difference)]
+                worst[place] = max(worst[place], float(np.abs(finite).max(initial=0.0)) / scale)
+        return Errors(*worst)
 
 
 def close(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -95,24 +128,3 @@ def close(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray
     same = np.where(finite, near, (x == y) | (np.isnan(x) & np.isnan(y)))
     found: npt.NDArray[np.bool_] = same.all(axis=1) & (finite.sum(axis=1) >= min(_LEAST_FINITE, x.shape[1]))
     return found
-
-
-def errors(dag: Dag, pairs: list[Pairs], draws: Draws) -> Errors | None:
-    """The predicted numeric errors over all float outputs; None where there is none."""
-    floats = [p for p in pairs if p.kind in FLOAT_WIDTHS and len(p.a)]
-    if not floats:
-        return None
-    wanted = np.unique(np.concatenate([nodes for p in floats for nodes in (p.a, p.b)]))
-    idioms = Idioms(Exact(dag, wanted))
-    ideal = Ideal(dag, wanted, draws, idioms)
-    worst = [0.0, 0.0, 0.0]
-    for pair in floats:
-        width, brainy = FLOAT_WIDTHS[pair.kind], pair.kind == "bf16"
-        real = [ideal.of(nodes, width, brainy) for nodes in (pair.a, pair.b)]
-        made = [from_bits(rounded(dag, nodes, draws), width, brainy) for nodes in (pair.a, pair.b)]
-        differences = [made[0] - real[0], made[1] - real[1], made[0] - made[1]]
-        scale = max(float(np.abs(r[np.isfinite(r)]).max(initial=0.0)) for r in real) or 1.0
-        for place, difference in enumerate(differences):
-            finite = difference[np.isfinite(difference)]
-            worst[place] = max(worst[place], float(np.abs(finite).max(initial=0.0)) / scale)
-    return Errors(*worst)

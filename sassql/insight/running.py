@@ -98,4 +98,6 @@ def run(
             tracker.unordered[part].copy(),
         )
     assumptions, counters = list(machine.assumptions.values()), machine.counters
-    return Run(kernel, prepared, machine.dag, outputs, counters.reached, assumptions, counters.steps, machine.skipped)
+    return Run(
+        kernel, prepared, machine.dag, outputs, counters.reached, assumptions, counters.steps, machine.skipped
+    )
