@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnsupportedArchError,
         UsageError,
     )
+    from sassql.insight.compare import Comparison, compare
     from sassql.model.instruction import Control, Instruction
     from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source, SourceLine
     from sassql.model.program import Module, Program
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "CompileError",
     "Control",
     "Corpus",
@@ -64,6 +66,7 @@ __all__ = [
     "ToolMissingError",
     "UnsupportedArchError",
     "UsageError",
+    "compare",
     "load",
 ]
 
@@ -84,6 +87,7 @@ _HOMES = {
         "UnsupportedArchError",
         "UsageError",
     ),
+    "sassql.insight.compare": ("Comparison", "compare"),
     "sassql.model.instruction": ("Control", "Instruction"),
     "sassql.model.kernel": ("Function", "Kernel", "Parameter", "Resources", "Source", "SourceLine"),
     "sassql.model.program": ("Module", "Program"),

@@ -17,6 +17,7 @@ COMMANDS = {
     "show": "Annotated listing for people.",
     "report": "What a library or a corpus is made of, as a page to look at.",
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
+    "compare": "Do two kernels compute the same, and in which sense?",
     "test": "Run the tests inside pattern files.",
     "lint": "What is wrong with pattern files, and what would be better.",
     "explain": "Why a pattern has no row in a kernel.",

@@ -110,7 +110,7 @@ def compare(
     every = tuple(shapes) if shapes else described.shapes
     result = Comparison(a.name, b.name, a.arch, b.arch, shapes=[dict(s) for s in every])
     judge = _Judge(result, described, tolerance, strict)
-    covered = _Coverage()
+    covered = Coverage()
     for number, shape in enumerate(every):
         dag = Dag()
         runs: list[Run] = []
@@ -118,29 +118,29 @@ def compare(
             try:
                 runs.append(run(kernel, side, shape, crossing=number % 2 == 0, dag=dag, budget=budget))
             except Refused as reason:
-                return _ended(result, REFUSED, f"{name} ({kernel.name}): {reason}")
+                return ended(result, REFUSED, f"{name} ({kernel.name}): {reason}")
             except Fault as reason:
-                return _ended(result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {_text(shape)}: {reason}")
+                return ended(result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {shape_text(shape)}: {reason}")
         covered.add(runs)
         judge.shape(shape, dag, runs)
     if coverage and (text := covered.missing(a, b)):
-        return _ended(result, REFUSED, text)
+        return ended(result, REFUSED, text)
     judge.finish()
     return result
 
 
-def _ended(result: Comparison, level: str, reason: str) -> Comparison:
+def ended(result: Comparison, level: str, reason: str) -> Comparison:
     result.level, result.reason, result.outputs = level, reason, {}
     names = ("bitwise", "numerical", "mathematical", "semantic")
     result.equivalences = dict.fromkeys(names, False)
     return result
 
 
-def _text(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
     return ", ".join(f"{k}={v}" for k, v in shape.items()) or "the one shape"
 
 
-class _Coverage:
+class Coverage:
     """What both kernels reached over all shapes."""
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class _Judge:
                 wrong = np.flatnonzero(part == grade)
                 first = int(wrong[0])
                 self.reasons.append(
-                    f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, first {first} ({_text(shape)})"
+                    f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, first {first} ({shape_text(shape)})"
                 )
         found = grading.errors()
         if found is not None:
@@ -230,7 +230,7 @@ class _Judge:
         if apart.any() or beyond:
             self.same_stores = False
             self.worst[name] = NOT_SHOWN
-            self.reasons.append(f"{name}: the kernels write different elements ({_text(shape)})")
+            self.reasons.append(f"{name}: the kernels write different elements ({shape_text(shape)})")
             return None
         kind = a.buffer.argument.type
         stored = a.stored
@@ -257,7 +257,7 @@ class _Judge:
         result = self.result
         result.outputs = {name: LEVELS[grade] for name, grade in sorted(self.worst.items())}
         if not self.worst:
-            _ended(result, REFUSED, "the kernels have no output in common")
+            ended(result, REFUSED, "the kernels have no output in common")
             return
         worst = max(self.worst.values())
         result.level = LEVELS[worst]
