@@ -35,11 +35,26 @@ _MEANS = {
 @click.option("--kernel-b", metavar="NAME", help="Kernel of FILE_B.")
 @click.option("--arch-a", metavar="ARCH", help="Architecture of A; sources are compiled for it (sm_90).")
 @click.option("--arch-b", metavar="ARCH", help="Architecture of B; that of A unless given.")
-@click.option("--launch", required=True, type=click.Path(path_type=Path), help="How both are run: a TOML file.")
-@click.option("--shape", "shapes", multiple=True, metavar="n=1000,m=8", help="A shape in place of the file's; repeatable.")
+@click.option(
+    "--launch", required=True, type=click.Path(path_type=Path), help="How both are run: a TOML file."
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="n=1000,m=8",
+    help="A shape in place of the file's; repeatable.",
+)
 @click.option("--numpy", "function", metavar="FILE.py:FUNCTION", help="A reference in numpy in place of B.")
-@click.option("--tolerance", default=DEFAULT_TOLERANCE, show_default=True, help="Largest relative difference that counts as numerically equivalent.")
-@click.option("--budget", default=DEFAULT_BUDGET, show_default=True, help="Most instructions that a run may issue.")
+@click.option(
+    "--tolerance",
+    default=DEFAULT_TOLERANCE,
+    show_default=True,
+    help="Largest relative difference that counts as numerically equivalent.",
+)
+@click.option(
+    "--budget", default=DEFAULT_BUDGET, show_default=True, help="Most instructions that a run may issue."
+)
 @format_option
 @click.pass_context
 def compare(
@@ -60,8 +75,9 @@ def compare(
 ) -> None:
     """Say the lowest level at which two kernels are equal, by output, with what the answer rests on.
 
-    Both are executed on small shapes with unknown data; integers, addresses and predicates are numbers. A level
-    holds for these shapes: E0 the same bits for all inputs, E1 other order of sums, E2 contraction, E3
+    Both are executed on small shapes with unknown data; integers, addresses and predicates are numbers.
+    A level holds for these shapes:
+    E0 the same bits for all inputs, E1 other order of sums, E2 contraction, E3
     approximate instructions, E4 the same real function at random points.
 
     \b
@@ -79,7 +95,12 @@ def compare(
     first = _kernel(a, kernel_a, arch_a)
     if function is not None:
         found = reference.compare_with_numpy(
-            first, reference.load_function(function), launch, shapes=wanted, tolerance=tolerance, budget=budget
+            first,
+            reference.load_function(function),
+            launch,
+            shapes=wanted,
+            tolerance=tolerance,
+            budget=budget,
         )
     else:
         second = _kernel(b or "", kernel_b, arch_b or arch_a)
@@ -119,7 +140,9 @@ def _kernel(where: str, name: str | None, arch: str | None) -> Kernel:
         raise UsageError(f"{path} has no kernel {name!r}" if name else f"{path} has no kernel")
     if len(found) > 1:
         names = ", ".join(sorted({f"{k.name} ({k.arch})" for k in found})[:4])
-        raise UsageError(f"{where} means {len(found)} kernels: {names}", hint="name one: FILE:KERNEL, --arch-a, --arch-b")
+        raise UsageError(
+            f"{where} means {len(found)} kernels: {names}", hint="name one: FILE:KERNEL, --arch-a, --arch-b"
+        )
     assert name is None or matches(found[0], name)
     return found[0]
 

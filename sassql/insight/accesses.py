@@ -94,7 +94,7 @@ def _store(space: str) -> None:
     @special(f"store_{space}")
     def make(form: Form, execution: Execution) -> Run:
         where, row = address(form, memory_operand(form)), register_row(form, "value")
-        kind, size = _kind(execution)
+        _, size = _kind(execution)
         if len(form.operands) != 2:
             raise Refused(f"{form.opcode} with the operand {form.operands[-1].text} is not covered")
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from sassql.insight.dag import Group, Ids
 from sassql.insight.exact import RULES, Call, Exact, Places
-from sassql.insight.idioms import FOUND, Idioms
 from sassql.insight.hashing import Mask, Words, equal, magnitude, mix, negative, number, signed, where
+from sassql.insight.idioms import FOUND, Idioms
 
 Rule = Callable[["Algebra", Call], Words]
 _RULES: dict[str, Rule] = {}

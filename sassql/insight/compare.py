@@ -35,10 +35,11 @@ DEFAULT_TOLERANCE = 1e-5
 class Comparison:
     """What `compare` found.
 
-    ``level`` is E0 … E4, ``not_shown`` or ``refused``; ``outputs`` has it by output. ``equivalences`` answers the four
-    questions of the research: bitwise, numerical, mathematical, semantic. ``error_a`` and ``error_b`` are the
-    predicted errors of each kernel against real arithmetic, relative to the largest value of an output, None where
-    no output is a float. ``reason`` says why the level is no better; ``assumptions`` what the answer takes for granted.
+    ``level`` is E0 … E4, ``not_shown`` or ``refused``; ``outputs`` has it by output. ``equivalences`` answers
+    the four questions of the research: bitwise, numerical, mathematical, semantic. ``error_a`` and
+    ``error_b`` are the predicted errors of each kernel against real arithmetic, relative to the largest
+    value of an output, None where no output is a float. ``reason`` says why the level is no better;
+    ``assumptions`` what the answer takes for granted.
     """
 
     kernel_a: str
@@ -120,7 +121,9 @@ def compare(
             except Refused as reason:
                 return ended(result, REFUSED, f"{name} ({kernel.name}): {reason}")
             except Fault as reason:
-                return ended(result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {shape_text(shape)}: {reason}")
+                return ended(
+                    result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {shape_text(shape)}: {reason}"
+                )
         covered.add(runs)
         judge.shape(shape, dag, runs)
     if coverage and (text := covered.missing(a, b)):
@@ -130,6 +133,7 @@ def compare(
 
 
 def ended(result: Comparison, level: str, reason: str) -> Comparison:
+    """The result of a comparison that stops before its end."""
     result.level, result.reason, result.outputs = level, reason, {}
     names = ("bitwise", "numerical", "mathematical", "semantic")
     result.equivalences = dict.fromkeys(names, False)
@@ -137,6 +141,7 @@ def ended(result: Comparison, level: str, reason: str) -> Comparison:
 
 
 def shape_text(shape: Shape) -> str:
+    """A shape in a message."""
     return ", ".join(f"{k}={v}" for k, v in shape.items()) or "the one shape"
 
 
@@ -161,7 +166,8 @@ class Coverage:
             places = missed(kernel, reached, skipped)
             if places:
                 some = ", ".join(f"{p:#x}" for p in places[:4]) + (" …" if len(places) > 4 else "")
-                return f"{name} ({kernel.name}): {len(places)} blocks ran on no shape ({some}); add a shape that runs them"
+                what = f"{len(places)} blocks ran on no shape ({some})"
+                return f"{name} ({kernel.name}): {what}; add a shape that runs them"
         return ""
 
 
@@ -200,15 +206,15 @@ class _Judge:
                 wrong = np.flatnonzero(part == grade)
                 first = int(wrong[0])
                 self.reasons.append(
-                    f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, first {first} ({shape_text(shape)})"
+                    f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, "
+                    f"first {first} ({shape_text(shape)})"
                 )
         found = grading.errors()
         if found is not None:
             old = self.measured or [0.0, 0.0, 0.0]
             self.measured = [max(x, y) for x, y in zip(old, (found.a, found.b, found.between), strict=True)]
         if self.same_sets:
-            first, second = (np.concatenate([getattr(p, side) for p in pairs]) for side in ("a", "b"))
-            self.same_sets = same_dependencies(dag, first, second)
+            self.same_sets = same_dependencies(dag, grading.a, grading.b)
 
     def _pair(self, name: str, dag: Dag, a: Output | None, b: Output | None, shape: Shape) -> Pairs | None:
         """The elements of an output that both have; notes where only one does."""

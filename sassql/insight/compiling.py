@@ -1,4 +1,4 @@
-"""From a form to something that a machine can run: readers, a primitive, writers; once for equal instructions."""
+"""From a form to something that a machine can run: readers, a primitive, writers."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _pure(form: Form, execution: Execution) -> Run:
         unknown = [v[1] for v in values if not isinstance(v, int) and v[1] is not None]
         bits = [v if isinstance(v, int) else v[0] for v in values]
         if not unknown:
-            for (n, write), found in zip(wanted, _picked(primitive(parameters, *bits), wanted), strict=True):
+            for (_, write), found in zip(wanted, _picked(primitive(parameters, *bits), wanted), strict=True):
                 write(machine, chosen, (found, None))
             return
         count = max(len(v[0]) if v[1] is None else len(v[1]) for v in values if not isinstance(v, int))
@@ -120,7 +120,7 @@ def _any(unknown: list[Ids], count: int) -> Mask:
     return some
 
 
-def settled(machine: Machine, bits: np.ndarray, nodes: Ids, count: int) -> Value:  # type: ignore[type-arg]
+def settled(machine: Machine, bits: np.ndarray, nodes: Ids, count: int) -> Value:
     """A value whose nodes may be constants, which a select has picked: these are known bits again."""
     width = 1 if bits.dtype == np.bool_ else 8 * bits.dtype.itemsize
     constant = (nodes != 0) & (machine.dag.codes[nodes] == machine.dag.number(CONST, (str(width),)))
@@ -133,11 +133,11 @@ def settled(machine: Machine, bits: np.ndarray, nodes: Ids, count: int) -> Value
     return every, nodes if nodes.any() else None
 
 
-def _picked(results: tuple[np.ndarray, ...], wanted: list[tuple[int, Writer]]) -> list[np.ndarray]:  # type: ignore[type-arg]
+def _picked(results: tuple[np.ndarray, ...], wanted: list[tuple[int, Writer]]) -> list[np.ndarray]:
     return [results[n] for n, _ in wanted]
 
 
-def _nothing(kind: str) -> np.ndarray:  # type: ignore[type-arg]
+def _nothing(kind: str) -> np.ndarray:
     if kind == "p":
         return FALSE
     return np.zeros(1, np.uint64) if kind in "dq" else ZERO

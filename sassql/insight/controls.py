@@ -151,7 +151,7 @@ def reconverge(form: Form, execution: Execution) -> Run:
     return run
 
 
-def wait(machine: Machine, chosen: Chosen, needed: np.ndarray, number: int) -> None:  # type: ignore[type-arg]
+def wait(machine: Machine, chosen: Chosen, needed: np.ndarray, number: int) -> None:
     """Hold threads until the lanes of a mask are here as well; who has exited is not waited for."""
     threads, warp = machine.threads(chosen), machine.geometry.warp_of[machine.threads(chosen)]
     present = masks(machine, chosen, np.ones(1, np.bool_))[warp]
@@ -204,7 +204,10 @@ def meet_warp(form: Form, execution: Execution) -> Run:
 
 @special("branch_diverged", control=True)
 def branch_diverged(form: Form, execution: Execution) -> Run:
-    """BRA.DIV: to a copy for lanes that came apart. Lanes that can still come are waited for: both ways compute the same."""
+    """BRA.DIV: to a copy for lanes that came apart, which computes the same.
+
+    Lanes that can still come are waited for here.
+    """
 
     def run(machine: Machine, chosen: Chosen) -> None:
         threads, warp = machine.threads(chosen), machine.geometry.warp_of[machine.threads(chosen)]

@@ -191,7 +191,8 @@ class Dag:
         """The low (0) or high (1) half of 32-bit values."""
         packed = self.codes[nodes] == self.pack_number
         if packed.all():
-            return self.arguments[which, nodes]
+            value: Ids = self.arguments[which, nodes]
+            return value
         constant = self.is_operation(nodes, CONST)
         found = np.where(packed, self.arguments[which, nodes], 0).astype(np.int32)
         if constant.any():
@@ -210,7 +211,8 @@ class Dag:
         """The low (0) or high (1) word of 64-bit values."""
         paired = self.codes[nodes] == self.pair
         if paired.all():
-            return self.arguments[which, nodes]
+            value: Ids = self.arguments[which, nodes]
+            return value
         constant = self.is_operation(nodes, CONST)
         found = np.where(paired, self.arguments[which, nodes], 0).astype(np.int32)
         if constant.any():
@@ -227,15 +229,16 @@ class Dag:
     def _join(self, low: Ids, high: Ids, parts: tuple[int, int], operation: int) -> Ids:
         whole = (self.codes[low] == parts[0]) & (self.codes[high] == parts[1])
         whole &= self.arguments[0, low] == self.arguments[0, high]
+        value: Ids = self.arguments[0, low]
         if whole.all():
-            return self.arguments[0, low]
+            return value
         width = 16 if operation == self.pack_number else 32
         number = self.number(CONST, (str(width),))
         known = (self.codes[low] == number) & (self.codes[high] == number)
         rest = ~whole & ~known
         if rest.all():
             return self.add(operation, (low, high), len(low))
-        found = self.arguments[0, low].copy()
+        found = value.copy()
         if known.any():
             first, second = (
                 self.arguments[0, v[known]].view(np.uint32).astype(np.uint64) for v in (low, high)

@@ -86,11 +86,13 @@ def _rounded(dag: Dag, group: Group, here: npt.NDArray[np.int64], values: Array,
     arguments = dag.arguments[:, here]
     if name == CONST:
         low, high = arguments[:2].view(np.uint32).astype(U64)
-        return (low | high << U64(32))[:, None]
+        number: Array = (low | high << U64(32))[:, None]
+        return number
     if name == LEAF:
         index = arguments[0]
         kind = operation.parameters[1]
-        return draws.bits(operation.parameters[0], kind, int(index.max()) + 1)[index].astype(U64)
+        value: Array = draws.bits(operation.parameters[0], kind, int(index.max()) + 1)[index].astype(U64)
+        return value
     taken = [values[arguments[place]] for place in range(group.count)]
     if name in STRUCTURE:
         return structure(name, taken)
@@ -105,10 +107,9 @@ def _rounded(dag: Dag, group: Group, here: npt.NDArray[np.int64], values: Array,
 def structure(name: str, taken: list[Array]) -> Array:
     """Bits put together or taken apart."""
     sixteen, wide = U64(16), U64(32)
-    if name == PACK:
-        return taken[0] | taken[1] << sixteen
-    if name == PAIR64:
-        return taken[0] | taken[1] << wide
+    if name in (PACK, PAIR64):
+        value: Array = taken[0] | taken[1] << (sixteen if name == PACK else wide)
+        return value
     if name == LOW_HALF:
         return taken[0] & U64(0xFFFF)
     if name == HIGH_HALF:

@@ -72,7 +72,8 @@ class Call:
     def is_constant(self, place: int, bits: int) -> Mask:
         """Where an argument is the constant ``bits``."""
         known, value = self.constant(place)
-        return known & (value == np.uint64(bits))
+        found: Mask = known & (value == np.uint64(bits))
+        return found
 
     def title(self, name: str = "") -> str:
         """What tells the operation from others: its name and parameters."""
@@ -91,7 +92,7 @@ class Exact:
         self.integer = np.zeros(dag.size, np.bool_)
         codes = [n for n, operation in enumerate(dag.operations) if operation.name == CONST]
         self.constant = np.isin(dag.codes[: dag.size], codes)
-        self.extremes = Extremes(self, None if base is None else base.extremes)
+        self.extremes: Extremes = Extremes(self, None if base is None else base.extremes)
         for group in dag.schedule():
             nodes = nodes_of(group, self.alive)
             if len(nodes):
@@ -130,7 +131,7 @@ class Exact:
         return sign_a ^ sign_b, pair(size_a, size_b)
 
     def multiply(self, call: Call) -> Words:
-        """fmul and its kin."""
+        """Fmul and its kin."""
         kind = call.name[0]
         sign, factors = self.product(call, 0, 1)
         title = call.title(f"{kind}mul")
@@ -164,7 +165,7 @@ class Exact:
         return where(equal(first, zero), second, found)
 
     def fused(self, call: Call) -> Words:
-        """ffma and its kin."""
+        """Ffma and its kin."""
         kind = call.name[0]
         sign, factors = self.product(call, 0, 1)
         found = mix(call.title(), signed(sign, mix("product", factors)), call.hash(2))
@@ -237,12 +238,13 @@ def _absolute(forms: Exact, call: Call) -> Words:
 @rule("copy", "copy64")
 def _copy(forms: Exact, call: Call) -> Words:
     forms.integer[call.nodes] = forms.integer[call.arguments[0]]
-    return forms.hashes[call.arguments[0]]
+    value: Words = forms.hashes[call.arguments[0]]
+    return value
 
 
 @rule("hadd_f32")
 def _widen(forms: Exact, call: Call) -> Words:
-    """x + (-0) is the half itself as a 32-bit float."""
+    """X + (-0) is the half itself as a 32-bit float."""
     found = mix(call.title(), pair(call.hash(0), call.hash(1)))
     for zero, other in ((0, 1), (1, 0)):
         found = where(call.is_constant(zero, 0x8000), mix("widen", call.hash(other)), found)
@@ -251,7 +253,7 @@ def _widen(forms: Exact, call: Call) -> Words:
 
 @rule("sel", "fselect", "sel64")
 def _select(forms: Exact, call: Call) -> Words:
-    """p ? a : b; a sign that both have, and a predicate that is inverted, move out."""
+    """P ? a : b; a sign that both have, and a predicate that is inverted, move out."""
     a, b, condition = call.hash(0), call.hash(1), call.hash(2)
     inverted, condition = magnitude(condition)
     first, second = where(inverted, b, a), where(inverted, a, b)

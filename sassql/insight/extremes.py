@@ -27,17 +27,22 @@ class Extremes:
     def __init__(self, forms: Exact, base: Extremes | None = None) -> None:
         self.forms, dag = forms, forms.dag
         self.base = base
+        self.kind: npt.NDArray[np.int16]
+        self.wanted: npt.NDArray[np.bool_]
+        self.keys: npt.NDArray[np.uint64]
+        self.opened: dict[bytes, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+        self._kinds: dict[tuple[str, tuple[str, ...], int], int]
         if base is not None:  # what is one set at level E0 is one at every level
             self.kind, self.wanted, self.keys, self._kinds = base.kind, base.wanted, base.keys, base._kinds
             self.opened = base.opened
             return
-        self.opened: dict[bytes, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
+        self.opened = {}
         self.kind = np.zeros(dag.size, np.int16)
         self.wanted = np.zeros(dag.size, np.bool_)
         self.wanted[forms.wanted] = True
         self.trees = np.zeros((dag.size, 4), np.uint32)
         self.keys = np.zeros(dag.size, np.uint64)
-        self._kinds: dict[tuple[str, tuple[str, ...], int], int] = {}
+        self._kinds = {}
         codes = dag.codes[: dag.size]
         for number, operation in enumerate(dag.operations):
             if operation.name not in _NAMES:

@@ -109,7 +109,7 @@ def _fork(machine: Machine, threads: Words, nodes: Ids, taken: int | None, fall:
     slow = _slow_side(machine, nodes, taken, fall)
     if slow is not None:
         machine.assume(
-            "the operands are in the range of the fast path, and the slow path behind this branch is not taken"
+            "the operands are in the range of the fast path: the slow path behind this branch is not taken"
         )
         machine.skipped.add((here, fall if slow == "fall" or taken is None else taken))
         if slow == "fall" and taken is not None:
@@ -157,7 +157,7 @@ def _meeting(machine: Machine, index: int) -> int | None:
     return None if block == NO_BLOCK else int(blocks.start[block])
 
 
-Saved = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type: ignore[type-arg]
+Saved = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _everything(machine: Machine, threads: Words) -> Saved:
@@ -180,10 +180,10 @@ def _restore(machine: Machine, threads: Words, saved: Saved) -> None:
             state.predicate_nodes[row] = 0
     state.bits[:, threads], state.nodes[:, threads] = saved[0], saved[1]
     state.holds[:, threads], state.predicate_nodes[:, threads] = saved[2], saved[3]
-    state.symbolic = [bool(s) or bool(n) for s, n in zip(state.symbolic, saved[1].any(axis=1), strict=True)]
-    state.predicate_symbolic = [
-        bool(s) or bool(n) for s, n in zip(state.predicate_symbolic, saved[3].any(axis=1), strict=True)
-    ]
+    for row in np.flatnonzero(saved[1].any(axis=1)).tolist():
+        state.symbolic[row] = True
+    for row in np.flatnonzero(saved[3].any(axis=1)).tolist():
+        state.predicate_symbolic[row] = True
 
 
 def _merge(machine: Machine, threads: Words, nodes: Ids, fallen: Saved) -> None:
@@ -209,7 +209,7 @@ def _slow_side(machine: Machine, nodes: Ids, taken: int | None, fall: int) -> st
             return name
     if taken is not None and _tests_huge(machine, int(nodes[0])):
         # the side that begins with the longer way to the meeting place reduces the huge argument
-        return "fall" if stop is not None and taken == stop or taken > fall + 1 else "taken"
+        return "fall" if (stop is not None and taken == stop) or taken > fall + 1 else "taken"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Nodes as real numbers: float operations without rounding, approximate instructions as the functions they stand for.
+"""Nodes as real numbers: floats without rounding, approximate instructions as the functions they stand for.
 
 Doubles stand for the reals. What works on bits (integers, shifts, the exponent of a float) works on the
 bits of the value rounded to its format.
@@ -104,7 +104,8 @@ class Ideal:
     def _number(self, nodes: npt.NDArray[np.integer], width: int, brainy: bool = False) -> Array:
         real = self.real[nodes]
         if real.all():
-            return self.numbers[nodes]
+            value: Array = self.numbers[nodes]
+            return value
         found = self.numbers[nodes].copy()
         bits = self.bits[nodes]
         value = from_bits(bits, width, brainy)
@@ -118,7 +119,8 @@ class Ideal:
         """The bits of nodes; a real is rounded to its format."""
         real = self.real[nodes]
         if not real.any():
-            return self.bits[nodes]
+            value: Array = self.bits[nodes]
+            return value
         return np.where(real[:, None], to_bits(self.numbers[nodes], width, brainy), self.bits[nodes])
 
     def _group(self, group: Group, nodes: npt.NDArray[np.int64]) -> None:
@@ -158,7 +160,7 @@ class Ideal:
         """Compute nodes as reals; false for an operation on bits."""
         brainy = name.startswith("b") or "BF16" in parameters
         width = {"h": 16, "b": 16, "d": 64}.get(name[0], 32)
-        if name == "mma_step" or name == "widen":
+        if name in ("mma_step", "widen"):
             width = 16
         if name in _NAMES:
             kinds = signature(name, parameters)

@@ -54,7 +54,10 @@ class State:
 
 
 class Idioms:
-    """What nodes are as one function: ``kind`` is a place in `FOUND` plus 1, or 0; ``arguments`` are signed nodes."""
+    """What nodes are as one function.
+
+    ``kind`` is a place in `FOUND` plus 1, or 0; ``arguments`` are signed nodes.
+    """
 
     def __init__(self, exact: Exact) -> None:
         self.exact, self.dag = exact, exact.dag
@@ -122,7 +125,7 @@ class Idioms:
     # --- matching
 
     def match(self, pattern: Pattern, refs: Refs, states: list[State], whole: Refs | None) -> list[State]:
-        """The states in which a pattern matches references; ``refs`` has one for each lane of a single state."""
+        """The states in which a pattern matches references."""
         found: list[State] = []
         for state in states:
             values = refs[state.lanes] if whole is not None else refs
@@ -202,7 +205,7 @@ class Idioms:
         return found
 
     def _allowed(self, number: int, word: str, pattern: Node, negative: bool) -> bool:
-        """Whether an operation has the details of a pattern, or (for a negative predicate) its opposite has."""
+        """Whether an operation (for a negative predicate, its opposite) has the details of a pattern."""
         parameters = self.dag.operations[number].parameters
         if word == "compare":
             kind = next(p for p in parameters if p in _KINDS)
@@ -250,7 +253,8 @@ class Idioms:
             factors = dag.arguments[0, found[product]].view(np.uint32)
             shifts = np.log2(np.maximum(factors, 1)).astype(np.uint32)
             found[product] = dag.constants(shifts, 32)
-        return found
+        value: Refs = found
+        return value
 
 
 def _orders(word: str, values: list[Refs]) -> list[list[Refs]]:

@@ -227,7 +227,8 @@ def first_lanes(machine: Machine, chosen: Chosen) -> Words:
     warps = machine.geometry.warp_of[threads]
     first = np.full(machine.geometry.warps, machine.state.threads, np.int64)
     np.minimum.at(first, warps, threads)
-    return first[warps]
+    value: Words = first[warps]
+    return value
 
 
 @special("elect")

@@ -8,8 +8,8 @@
     [[shape]]
     n = 1000
 
-A file for many kernels has `[kernel.NAME]` with these entries and `shapes`, and `[[pair]]` with `a`, `b` and, where
-the two kernels' own do not fit together, `shapes`, `launch_a`, `launch_b`.
+A file for many kernels has `[kernel.NAME]` with these entries and `shapes`, and `[[pair]]` with `a`, `b` and,
+where the two kernels' own do not fit together, `shapes`, `launch_a`, `launch_b`.
 
 Arguments stand in the kernel's order. A buffer is `name:in|out|inout|scratch:type[size]`, a number is
 `name:type`. Floats are unknown; `=0.5..2` says where samples lie (a number without a range is used as it
@@ -210,7 +210,7 @@ def evaluate(text: str, names: Mapping[str, Any]) -> float:
     2
     """
     try:
-        value = _value(ast.parse(text, mode="eval").body, names)
+        value: float = _value(ast.parse(text, mode="eval").body, names)
     except (SyntaxError, ZeroDivisionError, TypeError, OverflowError) as error:
         raise UsageError(f"cannot evaluate {text!r}: {error}") from None
     return value

@@ -79,7 +79,7 @@ class Geometry:
 
 @dataclass(slots=True)
 class Buffer:
-    """A buffer of a launch: ``count`` elements of ``type`` at ``address``; ``known`` are its numbers, if any."""
+    """A buffer of a launch: ``count`` elements at ``address``; ``known`` are its numbers, if any."""
 
     argument: Argument
     count: int
@@ -266,12 +266,14 @@ class Constants:
         kernel, side = self.stage.kernel, self.stage.side
         declared = kernel.resources.parameters
         if len(declared) != len(side.arguments):
-            text = f"{kernel.name} has {len(declared)} parameters, and the launch gives {len(side.arguments)} arguments"
+            given = len(side.arguments)
+            text = f"{kernel.name} has {len(declared)} parameters, and the launch gives {given} arguments"
             raise UsageError(text)
         for parameter, argument in zip(declared, side.arguments, strict=True):
             size = 8 if argument.is_buffer else TYPES[argument.type]
             if size != parameter.size:
-                text = f"argument {argument.name} of {kernel.name} has {size} bytes, and its parameter {parameter.size}"
+                what = f"has {size} bytes, its parameter {parameter.size}"
+                text = f"argument {argument.name} of {kernel.name} {what}"
                 raise UsageError(text)
             offset = base + parameter.offset
             if argument.is_buffer:

@@ -18,7 +18,7 @@ from sassql.insight.sampling import Draws
 
 LEVELS = ("E0", "E1", "E2", "E3", "E4", "not_shown")
 NOT_SHOWN = len(LEVELS) - 1
-_RELATIVE, _ABSOLUTE = 1e-9, 1e-13
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-10
 _LEAST_FINITE = 2
 Grades = npt.NDArray[np.int64]
 FLOAT_WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}

@@ -159,7 +159,7 @@ class Machine:
             self._straight(low, limit, None if len(chosen) == len(self.everything) else chosen)
 
     def _straight(self, index: int, limit: int, chosen: Chosen) -> None:
-        """Run the chosen threads from instruction ``index`` until one decides where they go, or up to ``limit``."""
+        """Run the chosen threads from ``index`` up to ``limit``, or to an instruction that branches."""
         counters, clock = self.counters, self.clock
         threads = self.threads(chosen)
         while index < limit:

@@ -1,4 +1,4 @@
-"""Hashes of predicates: comparisons and truth tables in one form, opposite predicates with opposite hashes."""
+"""Hashes of predicates: comparisons and truth tables in one form; opposites have opposite hashes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def differ(a: Words, b: Words) -> Words:
 
 
 def table_of_predicates(call: Call) -> Words:
-    """A truth table of three predicates, from the values it has where the first is true and where it is false."""
+    """A truth table of three predicates, by the first of them."""
     tables = np.unique(call.constant(3)[1]).tolist()
     a, b, c = (call.hash(place) for place in range(3))
     if len(tables) != 1:
@@ -79,14 +79,14 @@ def _of_two(table: int, b: Words, c: Words) -> Words:
     true = np.broadcast_to(seed("true"), b.shape)
 
     def single(bits: int) -> Words:
-        """bit c"""
+        """Bit c"""
         return {0: negative(true), 1: negative(c), 2: c, 3: true}[bits]
 
     return _chosen(b, single(table >> 2 & 3), single(table & 3))
 
 
 def _chosen(condition: Words, yes: Words, no: Words) -> Words:
-    """condition ? yes : no, as a conjunction, a disjunction or an exclusive one where it is one."""
+    """Condition ? yes : no, as a conjunction, a disjunction or an exclusive one where it is one."""
     true = np.broadcast_to(seed("true"), condition.shape)
     false = negative(true)
     found = mix("choice", condition, yes, no)

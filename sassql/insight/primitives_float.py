@@ -62,7 +62,7 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 @primitive("fadd")
 def fadd(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a + b."""
+    """A + b."""
     x, y = (_flush(parameters, v).view(F32) for v in (a, b))
     if {"RM", "RP", "RZ"} & set(parameters):
         return (_finish(parameters, _rounded(parameters, *_sum(x.astype(F64), y.astype(F64)))),)
@@ -71,7 +71,7 @@ def fadd(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
 
 @primitive("fmul")
 def fmul(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a * b."""
+    """A * b."""
     x, y = (_flush(parameters, v).view(F32) for v in (a, b))
     if {"RM", "RP", "RZ"} & set(parameters):
         product = x.astype(F64) * y.astype(F64)
@@ -81,7 +81,7 @@ def fmul(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
 
 @primitive("ffma")
 def ffma(parameters: Parameters, a: Array, b: Array, c: Array) -> tuple[Array, ...]:
-    """a * b + c, rounded once."""
+    """A * b + c, rounded once."""
     x, y, z = (_flush(parameters, v).view(F32).astype(F64) for v in (a, b, c))
     return (_finish(parameters, _rounded(parameters, *_sum(x * y, z))),)
 
@@ -99,7 +99,7 @@ def fabs(parameters: Parameters, a: Array) -> tuple[Array, ...]:
 
 
 def extreme(parameters: Parameters, x: Array, y: Array, least: Array) -> Array:
-    """minNum or maxNum: a NaN loses unless the modifiers have NAN; -0 is below +0."""
+    """MinNum or maxNum: a NaN loses unless the modifiers have NAN; -0 is below +0."""
     bits = {2: U16, 4: U32, 8: U64}[x.dtype.itemsize]
     negative = (x.view(bits) >> bits(8 * x.dtype.itemsize - 1)).astype(bool)
     less = (x < y) | ((x == y) & negative)
@@ -125,7 +125,7 @@ def fmnmx3(parameters: Parameters, a: Array, b: Array, c: Array, ci: Array) -> t
 
 @primitive("fselect")
 def fselect(parameters: Parameters, a: Array, b: Array, ci: Array) -> tuple[Array, ...]:
-    """a where the predicate holds, else b."""
+    """A where the predicate holds, else b."""
     return (np.where(ci, _flush(parameters, a), _flush(parameters, b)),)
 
 
@@ -208,19 +208,19 @@ def mufu64h(parameters: Parameters, a: Array) -> tuple[Array, ...]:
 
 @primitive("dadd")
 def dadd(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a + b in 64 bits."""
+    """A + b in 64 bits."""
     return ((a.view(F64) + b.view(F64)).view(U64),)
 
 
 @primitive("dmul")
 def dmul(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a * b in 64 bits."""
+    """A * b in 64 bits."""
     return ((a.view(F64) * b.view(F64)).view(U64),)
 
 
 @primitive("dfma")
 def dfma(parameters: Parameters, a: Array, b: Array, c: Array) -> tuple[Array, ...]:
-    """a * b + c in 64 bits, through the platform's widest float: nearly rounded once."""
+    """A * b + c in 64 bits, through the platform's widest float: nearly rounded once."""
     x, y, z = (v.view(F64).astype(np.longdouble) for v in (a, b, c))
     return ((x * y + z).astype(F64).view(U64),)
 

@@ -36,19 +36,19 @@ def _saturated(parameters: Parameters, value: Array) -> Array:
 
 @primitive("hadd")
 def hadd(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a + b in 16 bits."""
+    """A + b in 16 bits."""
     return (_saturated(parameters, _half(a) + _half(b)),)
 
 
 @primitive("hmul")
 def hmul(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a * b in 16 bits."""
+    """A * b in 16 bits."""
     return (_saturated(parameters, _half(a) * _half(b)),)
 
 
 @primitive("hfma")
 def hfma(parameters: Parameters, a: Array, b: Array, c: Array) -> tuple[Array, ...]:
-    """a * b + c in 16 bits, rounded once: the double holds the exact sum."""
+    """A * b + c in 16 bits, rounded once: the double holds the exact sum."""
     x, y, z = (_half(v).astype(F64) for v in (a, b, c))
     return (_saturated(parameters, (x * y + z).astype(F16)),)
 
@@ -67,19 +67,19 @@ def hadd_f32(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
 
 @primitive("badd")
 def badd(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a + b in bfloat16."""
+    """A + b in bfloat16."""
     return (to_brain(brain(a) + brain(b)),)
 
 
 @primitive("bmul")
 def bmul(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """a * b in bfloat16."""
+    """A * b in bfloat16."""
     return (to_brain(brain(a) * brain(b)),)
 
 
 @primitive("bfma")
 def bfma(parameters: Parameters, a: Array, b: Array, c: Array) -> tuple[Array, ...]:
-    """a * b + c in bfloat16, rounded from a double."""
+    """A * b + c in bfloat16, rounded from a double."""
     x, y, z = (brain(v).astype(F64) for v in (a, b, c))
     return (to_brain((x * y + z).astype(F32)),)
 

@@ -140,14 +140,14 @@ def shf(parameters: Parameters, a: Array, shift: Array, c: Array) -> tuple[Array
 
 @primitive("shl")
 def shl(parameters: Parameters, a: Array, shift: Array) -> tuple[Array, ...]:
-    """a << shift; without W a shift of 32 and more gives zero."""
+    """A << shift; without W a shift of 32 and more gives zero."""
     by = shift & U32(31) if "W" in parameters else shift
     return (np.where(by > 31, U32(0), a << np.minimum(by, U32(31))),)
 
 
 @primitive("shr")
 def shr(parameters: Parameters, a: Array, shift: Array) -> tuple[Array, ...]:
-    """a >> shift, with the sign unless U32."""
+    """A >> shift, with the sign unless U32."""
     by = np.minimum(shift & U32(31) if "W" in parameters else shift, U32(32))
     most = np.minimum(by, U32(31))
     if "U32" in parameters:
@@ -170,13 +170,13 @@ def prmt(parameters: Parameters, a: Array, sel: Array, c: Array) -> tuple[Array,
 
 @primitive("sel")
 def sel(parameters: Parameters, a: Array, b: Array, ci: Array) -> tuple[Array, ...]:
-    """a where the predicate holds, else b."""
+    """A where the predicate holds, else b."""
     return (np.where(ci, a, b),)
 
 
 @primitive("sel64")
 def sel64(parameters: Parameters, a: Array, b: Array, ci: Array) -> tuple[Array, ...]:
-    """a where the predicate holds, else b, in 64 bits."""
+    """A where the predicate holds, else b, in 64 bits."""
     return (np.where(ci, a, b),)
 
 
@@ -237,7 +237,7 @@ def sgxt(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
 
 @primitive("bmsk")
 def bmsk(parameters: Parameters, a: Array, b: Array) -> tuple[Array, ...]:
-    """b bits set from bit a on."""
+    """B bits set from bit a on."""
     start = (a & U32(31) if "W" in parameters else np.minimum(a, U32(32))).astype(U64)
     width = (b & U32(31) if "W" in parameters else np.minimum(b, U32(32))).astype(U64)
     return (low32(((U64(1) << width) - U64(1)) << start),)
@@ -288,9 +288,9 @@ def _compared(parameters: Parameters, a: Array, b: Array, unsigned: bool) -> Arr
         signed = I64 if a.dtype == U64 else I32
         a, b = a.view(signed), b.view(signed)
     if "EQ" in parameters:
-        return a == b
+        return np.equal(a, b)
     if "NE" in parameters:
-        return a != b
+        return np.not_equal(a, b)
     if "LT" in parameters:
         return a < b
     if "LE" in parameters:

@@ -1,4 +1,4 @@
-"""Compare a kernel with a function in numpy: equal over the reals, and how far apart in the kernel's arithmetic."""
+"""Compare a kernel with a function in numpy: equal over the reals, and how far off in its own arithmetic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def load_function(where: str) -> Function:
     """
     path, _, name = where.rpartition(":")
     if not path or not Path(path).is_file():
-        raise UsageError(f"no such reference: {where}", hint="give a file and a function, such as ref.py:softmax")
+        raise UsageError(
+            f"no such reference: {where}", hint="give a file and a function, such as ref.py:softmax"
+        )
     spec = importlib.util.spec_from_file_location("sassql_reference", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -70,9 +72,9 @@ def compare_with_numpy(
 ) -> Comparison:
     """Compare a kernel with a numpy function at random points.
 
-    The function is called with the arguments of the launch that it has parameters for: buffers as flat arrays of
-    doubles or integers, numbers, and the names of the shape. It gives a dict from outputs to arrays, or one
-    array for the only output.
+    The function is called with the arguments of the launch that it has parameters for: buffers as flat
+    arrays of doubles or integers, numbers, and the names of the shape. It gives a dict from outputs to
+    arrays, or one array for the only output.
 
     Raises:
         UsageError: the launch does not fit the kernel, or the function fails.
@@ -96,7 +98,12 @@ def compare_with_numpy(
     shown = all(level != LEVELS[NOT_SHOWN] for level in result.outputs.values()) and bool(result.outputs)
     result.level = "E4" if shown else LEVELS[NOT_SHOWN]
     near = (result.error_a or 0.0) <= tolerance and bool(result.outputs)
-    result.equivalences = {"bitwise": False, "numerical": near, "mathematical": shown, "semantic": shown or near}
+    result.equivalences = {
+        "bitwise": False,
+        "numerical": near,
+        "mathematical": shown,
+        "semantic": shown or near,
+    }
     return result
 
 
@@ -160,7 +167,9 @@ def _values(stage: Stage, draws: Draws, sample: int) -> dict[str, Any]:
         if argument.is_buffer:
             buffer = stage.buffers[argument.name]
             known = buffer.known
-            found[argument.name] = draws.values(argument.name, kind, buffer.count)[:, sample] if known is None else known
+            found[argument.name] = (
+                draws.values(argument.name, kind, buffer.count)[:, sample] if known is None else known
+            )
         elif kind in FLOATS:
             fixed = argument.value and ".." not in argument.value
             count = 2 if argument.type.endswith("x2") else 1

@@ -29,11 +29,11 @@ FALSE, TRUE = np.zeros(1, np.bool_), np.ones(1, np.bool_)
 ZERO = np.zeros(1, np.uint32)
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818  (an outcome, and no mistake)
     """The executor does not cover what the kernel does; the text is the reason."""
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818
     """What the kernel does has no defined result: it leaves its memory, it races."""
 
 

@@ -56,7 +56,7 @@ def symbolic(
         return found
     if result and name.startswith("iadd") and _has_sign(values):
         raise Refused("the carry of a difference of unknown data is not covered")
-    arguments = []
+    arguments: list[Ids | int] = []
     for value, kind in zip(values, kinds, strict=True):
         if isinstance(value, int):
             arguments.append(dag.constant(value & _FULL, 32))
@@ -99,8 +99,8 @@ def _copy(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], cou
 
 
 @simplifier("iadd3", "iadd64")
-def _sum(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], count: int) -> Ids:
-    """x + 0 + 0."""
+def _sum(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], count: int) -> Ids | None:
+    """X + 0 + 0."""
     zeros = [_known(v, 0, count) for v in values]
     found = np.zeros(count, np.int32)
     for place, value in enumerate(values):

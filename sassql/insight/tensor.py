@@ -152,7 +152,7 @@ def _matrix(form: Form, layouts: tuple[Layout, Layout, Layout], step: Step, halv
     rows = [register_row(form, role) for role in "dabc"]
     if any(o.role not in "dabc" for o in form.operands[4:]):
         raise Refused(f"{form.text} is not covered")
-    first, second, third = layouts
+    first, _, third = layouts
 
     def run(machine: Machine, chosen: Chosen) -> None:
         warps = _warps(machine, chosen)
@@ -215,10 +215,7 @@ def mma_int(form: Form, execution: Execution) -> Run:
     words = int(shape[2 if rows == 8 else 3 :]) // 4
     kinds = tuple(p for p in execution.parameters if p in ("S8", "U8"))
     layouts = _left(rows, words, 1), _right(words, 1), _sum(rows, 1)
-    step: Step = lambda machine, a, b, c, count: pure(
-        machine, "idp", kinds, (a, b, c), ("r", "r", "i"), count
-    )  # noqa: E731
-    return _matrix(form, layouts, step)
+    return _matrix(form, layouts, _multiply("idp", ("r", "r", "i"), kinds))
 
 
 # --- matrices of 8 x 8 halves

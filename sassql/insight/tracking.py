@@ -79,7 +79,7 @@ class Tracker:
         np.maximum.at(self._read_blocks[1], words, block)
 
     def store(self, words: Words, threads: Words, place: Place, changed: npt.NDArray[np.bool_]) -> None:
-        """Note stores; ``changed`` is false where the word holds the value already, which no order can change."""
+        """Note stores; ``changed`` is false where the word holds the value already: order does not matter."""
         clock = self.clock
         if self.stored[words].any():
             self._after_write(words[changed], threads[changed], place, "writes")

@@ -1,4 +1,4 @@
-"""What instructions do to a thread, from `data/execution.tsv`: a primitive's name and operands with their types."""
+"""What instructions do to a thread, from `data/execution.tsv`: a primitive and its typed operands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sassql.model.operands import Operand, RegisterOperand
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An operand of a primitive: ``role`` of the instruction's operand, its ``type``, and what it is where it is missing."""
+    """An operand of a primitive: its role, its type, and what it is where the instruction lacks it."""
 
     role: str
     type: str
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How a form is run: ``results`` and ``operands`` have operand indices, None where there is no such operand.
+    """How a form is run: ``results`` and ``operands`` have operand indices, None for no operand.
 
     ``parameters`` are the modifiers that change the result, in the order that they are printed.
     """
@@ -120,10 +120,10 @@ def _bind(form: Form, row: Row) -> Execution | str:
         number = seen.get(slot.role, 0)
         seen[slot.role] = number + 1
         here = places.get(slot.role, [])
-        place = here[number] if number < len(here) else None
-        if place is not None:
-            taken.add(place)
-        results.append((place if place is not None and _written(form.operands[place]) else None, slot.type))
+        at = here[number] if number < len(here) else None
+        if at is not None:
+            taken.add(at)
+        results.append((at if at is not None and _written(form.operands[at]) else None, slot.type))
     for place, operand in enumerate(form.operands):
         if place not in taken and _written(operand):
             return f"{form.opcode} with the result {operand.text} is not covered"

@@ -1,3 +1,4 @@
+# ruff: noqa: N803  (arguments have the names of the kernels' parameters)
 """What every kernel of corpora/lowering computes, in plain numpy.
 
 A reference takes the kernel's arguments by their names in launch.toml (buffers as flat arrays of doubles or
@@ -294,7 +295,7 @@ elementwise(np.sin, "ew_sin")
 elementwise(np.exp, "dc_exp")
 elementwise(
     lambda x: 2 * x + 1,
-    *"rt_barrier_own rt_volatile rt_two_loops rt_fence rt_syncwarp rt_smem_nosync".split(),
+    *["rt_barrier_own", "rt_volatile", "rt_two_loops", "rt_fence", "rt_syncwarp", "rt_smem_nosync"],
 )
 elementwise(lambda x: 2 * x + 1, "rt_smem_sync", "rt_overwrite", "rt_fused")
 elementwise(lambda x: x, "copy_shared")
@@ -566,7 +567,7 @@ def warp(function, *names):
 
 warp(
     lambda x: x.sum(1, keepdims=True),
-    *"wr_sum_xor wr_sum_xor_up wr_sum_rolled wr_sum_paramwidth wr_dsum_xor".split(),
+    *["wr_sum_xor", "wr_sum_xor_up", "wr_sum_rolled", "wr_sum_paramwidth", "wr_dsum_xor"],
 )
 warp(lambda x: x.astype(np.int32).sum(1, keepdims=True, dtype=np.int32), "wr_isum_xor", "wr_isum_redux")
 warp(lambda x: x.max(1, keepdims=True), "wr_imax_xor", "wr_imax_redux", "wr_fmax_redux")

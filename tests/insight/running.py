@@ -70,10 +70,10 @@ def check(kernel, launch: Launch, shape, crossing=True, symbolic=False, seed=0) 
     concrete = running.staged(kernel, launch.a, shape, crossing, draws)
     wanted = REFERENCES[kernel.name](**arguments(launch, shape, draws, concrete))
     worst, outputs = 0.0, 0
-    for name, expected in wanted.items():
+    for name, values in wanted.items():
         kind = next(a.type for a in launch.a.arguments if a.name == name)
-        found = as_numbers(done.numbers(name, draws), kind)[: len(expected)]
-        expected = np.asarray(expected)
+        found = as_numbers(done.numbers(name, draws), kind)[: len(values)]
+        expected = np.asarray(values)
         mask = ~np.isnan(expected) if expected.dtype.kind == "f" else slice(None)
         found, expected = found[mask], expected[mask]
         outputs += len(expected)
