@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sassql.facts.addresses import Addresses
+from sassql.facts.addresses import Address, Addresses
 from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
 from sassql.facts.loops import NO_LOOP, Loops
@@ -141,7 +141,7 @@ class Lister:
             tags=self.tags.get(index, ()),
             motifs=self._marks.get(ins.address, ()),
             reads=tuple(dict.fromkeys(filter(None, map(_read, self._origins.of(index))))),
-            memory=tuple(map(str, self._known.by_instruction.get(index, ()))),
+            memory=tuple(map(address_text, self._known.by_instruction.get(index, ()))),
             source=source,
         )
 
@@ -151,6 +151,23 @@ def _read(origin: Origin) -> Read | None:
     if origin.kind == "constant" and not origin.value:
         return None
     return Read(origin.text, origin.kind, origin.addresses, origin.entry, origin.value)
+
+
+MOST_ATOMS = 40
+"""Atoms of an address that is written out; a longer one is easier to read from its instructions."""
+
+
+def address_text(address: Address) -> str:
+    """The address in words, of a long one the buffer: formulas share their parts, and explode as text."""
+    pending, count = [address.polynomial], 0
+    while pending and count <= MOST_ATOMS:
+        for atom in pending.pop().atoms:
+            count += 1
+            pending += atom.args
+    if count <= MOST_ATOMS:
+        return str(address)
+    base = f"{address.base} + " if address.base.kind != "none" else ""
+    return f"{address.space.value}: {base}…"
 
 
 def control_text(control: Control | None) -> str:

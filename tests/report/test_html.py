@@ -132,6 +132,26 @@ def test_a_folder_has_a_page_for_each_kernel(reported, tmp_path):
         assert outside == ["../report.css", "../index.html"]
 
 
+def test_long_addresses_are_told_by_their_buffer():
+    from dataclasses import replace
+
+    from sassql.facts.addresses import Address, AddressKind, Base
+    from sassql.facts.polynomials import AtomKind, Polynomial, make_atom, special
+    from sassql.isa.spaces import Space
+    from sassql.report.listing import address_text
+
+    formula = Polynomial.of(special("tid.x"))
+    short = Address(
+        Space.GLOBAL, Base("parameter", 0, "param0"), formula, 4, 4, AddressKind.PURE, "", "load", 0, 0, 0
+    )
+    for n in range(60):  # as text, 2 to the 60th letters
+        atom = make_atom(AtomKind.FUNCTION, "min", args=(formula, formula), key=f"min{n}")
+        formula = Polynomial.of(atom)
+
+    assert address_text(short) == "global: param0 + tid.x + 0x4"
+    assert address_text(replace(short, polynomial=formula)) == "global: param0 + …"
+
+
 def test_a_long_kernel_is_cut_and_says_so(reported):
     record = reported.record("crowded")
     kernel = reported.kernel(record)
