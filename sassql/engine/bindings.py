@@ -102,6 +102,20 @@ class Bindings:
             self.lenient,
         )
 
+    def on_branch(self, number: int) -> Bindings:
+        """The bindings in a branch of an `either`, or in the only way through a scope."""
+        return Bindings(
+            self.names,
+            self.labels,
+            self.lists,
+            self.loops,
+            self.uses,
+            self.solved,
+            self.doubts,
+            (*self.branches, number),
+            self.lenient,
+        )
+
     def with_value(self, key: str, units: Units) -> Bindings | None:
         """The bindings with one more occurrence of a value, or None where it is another value."""
         known = self.names.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -92,8 +93,13 @@ class Compiler:
             inputs=tuple(name.key for name in motif.inputs),
             outputs=tuple(name.key for name in motif.outputs),
             everything=motif.header("scope") == "all",
-            needed=tuple(tuple(_needed(variant)) for variant in scope.variants),
+            identity=self._identity(motif),
         )
+
+    def _identity(self, motif: Motif) -> str:
+        used = [self.plan_of(s.motif).identity for s in statements(motif.body) if isinstance(s, Use)]
+        text = "\0".join((motif.name, self.file.text, *used))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def scope(self, body: tuple[Statement, ...], around: Surroundings) -> Scope:
         """The conjunctions of a body, one per combination of branches."""
@@ -119,6 +125,7 @@ class Compiler:
             names=names.outer(),
             lists=lists,
             binders=frozenset().union(*(binds(atom) for atom in found)),
+            needed=tuple(_needed(found)),
         )
 
     def _loops(self, way: Way, names: ScopeNames) -> Iterator[Atom]:
@@ -232,14 +239,14 @@ def _scope_keys(scope: Scope) -> frozenset[str]:
     return frozenset(found)
 
 
-def _needed(conjunction: Conjunction) -> Iterator[LineAtom]:
+def _needed(atoms_of_way: Iterable[Atom]) -> Iterator[LineAtom]:
     """Lines that must lie somewhere: those of negative parts never select."""
-    for atom in conjunction.atoms:
+    for atom in atoms_of_way:
         match atom:
             case LineAtom():
                 yield atom
             case RepeatAtom(body=body) if len(body.variants) == 1:
-                yield from _needed(body.variants[0])
+                yield from body.variants[0].needed
             case EveryAtom(subject=subject):
                 yield subject
             case UseAtom(motif=motif) if len(motif.needed) == 1:

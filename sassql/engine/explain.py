@@ -26,8 +26,7 @@ from sassql.engine.plan import (
 )
 from sassql.engine.reasons import Reasons
 from sassql.engine.suspects import Suspect, suspects
-from sassql.engine.view import View
-from sassql.engine.watch import Patient, Progress, WatchedSolver
+from sassql.engine.watch import Patient, PatientView, Progress, WatchedSolver
 from sassql.model.instruction import Instruction
 from sassql.model.kernel import Kernel
 from sassql.model.rows import Row
@@ -141,7 +140,7 @@ class _Explainer:
             wanted = plan.motif.header("arch")
             reason = f"the motif is for {wanted}, the kernel is {self.kernel.arch}"
             return replace(empty, line=plan.motif.at.line, reason=reason)
-        view = View(self.kernel, plan.everything)
+        view = PatientView(self.kernel, plan.everything)
         budget = Budget(self.steps)
         solver = WatchedSolver(view, Patient(self.steps), budget, self.through)
         gave_up = False

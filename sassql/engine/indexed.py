@@ -140,9 +140,8 @@ class Indexed:
         best = float(count)
         for slot in atom.slots:
             if slot.key in known:
-                if slot.kind in _KEYED:
-                    index = lookup(view).index(atom, slot)
-                    best = min(best, count / max(1, len(index)))
+                if slot.kind in _KEYED:  # use to definition leads to one place, the other way to several
+                    best = min(best, 1.0 if slot.position == 0 else 3.0)
                 elif slot.kind in (SlotKind.ADDRESS, SlotKind.INTEGER):
                     best = min(best, count / 2)
         return best

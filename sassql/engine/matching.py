@@ -28,6 +28,25 @@ def match_motif(
     view = View(kernel, plan.everything)
     if is_excluded(plan, view):
         return []
+    key, kept = _key(plan, strategy, budget.limit), session(kernel, plan.everything).used
+    grouped, error = kept[key] if key in kept else _searched(plan, view, strategy, budget)
+    if plan.outputs:  # others may use it
+        kept[key] = grouped, error
+    if len(grouped) > budget.rows:
+        grouped = grouped[: budget.rows]
+        error = error or OutOfStepsError(budget.rows, plan.motif.at.line, "rows")
+    made = rows(plan, view, grouped, doubt(kernel)) if grouped else []
+    return [*made, *([gave_up(plan, kernel, error)] if error else [])]
+
+
+def _key(plan: MotifPlan, strategy: Strategy, limit: int) -> tuple[str, bool, int]:
+    return plan.identity, strategy.exhaustive, limit
+
+
+def _searched(
+    plan: MotifPlan, view: View, strategy: Strategy, budget: Budget
+) -> tuple[list[Group], OutOfStepsError | None]:
+    """What a search finds before it ends or the budget does."""
     derivations: list[Bindings] = []
     error: OutOfStepsError | None = None
     try:
@@ -35,12 +54,7 @@ def match_motif(
             derivations.append(bindings)  # noqa: PERF402  (those found before the budget runs out stay)
     except OutOfStepsError as found:
         error = found
-    grouped = groups(plan, derivations)
-    if len(grouped) > budget.rows:
-        grouped = grouped[: budget.rows]
-        error = error or OutOfStepsError(budget.rows, plan.motif.at.line, "rows")
-    made = rows(plan, view, grouped, doubt(kernel)) if grouped else []
-    return [*made, *([gave_up(plan, kernel, error)] if error else [])]
+    return groups(plan, derivations), error
 
 
 def is_excluded(plan: MotifPlan, view: View) -> bool:
@@ -57,22 +71,21 @@ def is_meant_for(plan: MotifPlan, arch: str) -> bool:
 def used_rows(plan: MotifPlan, solver: Solver) -> Iterable[Used]:
     """The rows of a motif that another one uses, found once per kernel."""
     kernel, strategy = solver.view.kernel, solver.strategy
-    home = session(kernel, plan.everything)
-    key = (id(plan), strategy.exhaustive)
-    if key not in home.used:
+    home, key = session(kernel, plan.everything), _key(plan, strategy, solver.budget.limit)
+    if key not in home.rows_of:
         view = View(kernel, plan.everything)
         found: list[Used] = []
         if is_meant_for(plan, kernel.arch) and not is_excluded(plan, view):
-            inner = Solver(view, strategy, Budget(solver.budget.limit))
-            try:
-                derivations = list(inner.solve(plan.scope, Bindings()))
-            except OutOfStepsError as error:
+            if key not in home.used:
+                home.used[key] = _searched(plan, view, strategy, Budget(solver.budget.limit))
+            grouped, error = home.used[key]
+            if error is not None:
                 error.motif = error.motif or plan.motif.name
-                raise
-            for group in groups(plan, derivations):
+                raise error
+            for group in grouped:
                 found += _uses(plan, view, group)
-        home.used[key] = plan, tuple(found)
-    return home.used[key][1]
+        home.rows_of[key] = tuple(found)
+    return home.rows_of[key]
 
 
 def _uses(plan: MotifPlan, view: View, group: Group) -> Iterable[Used]:

@@ -251,6 +251,10 @@ class Conjunction:
     lists: frozenset[str]
     binders: frozenset[str]
     """Keys that a positive atom of the conjunction binds."""
+    needed: tuple[LineAtom, ...]
+    """The lines without which there is no way to satisfy it: negative ones never select."""
+    required: dict[int, frozenset[str]] = field(default_factory=dict)
+    """By atom, what has to be bound before it; filled when it is first asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,5 +297,10 @@ class MotifPlan:
     outputs: tuple[str, ...]
     everything: bool
     """``scope all``: slow paths and unreachable code are nodes too."""
-    needed: tuple[tuple[LineAtom, ...], ...] = field(default=())
-    """By variant, the lines without which there is no row: what a kernel must have."""
+    identity: str
+    """Equal for plans that find the same: a digest of the text and of the motifs that it uses."""
+
+    @property
+    def needed(self) -> tuple[tuple[LineAtom, ...], ...]:
+        """By variant, the lines without which there is no row: what a kernel must have."""
+        return tuple(variant.needed for variant in self.scope.variants)

@@ -67,6 +67,12 @@ def is_check(atom: Atom) -> bool:
 
 def requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
     """By atom, what has to be bound before it: of what the conjunction itself can bind."""
+    if not conjunction.required:
+        conjunction.required.update(_requirements(conjunction))
+    return conjunction.required
+
+
+def _requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
     found: dict[int, frozenset[str]] = {}
     positive = [a for a in conjunction.atoms if not isinstance(a, ScopeAtom | EveryAtom)]
     sure: frozenset[str] = frozenset().union(*(binds(atom) for atom in positive))

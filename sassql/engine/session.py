@@ -20,7 +20,8 @@ from sassql.model.kernel import Kernel, provides
 
 if TYPE_CHECKING:
     from sassql.engine.bindings import Used
-    from sassql.engine.plan import MotifPlan
+    from sassql.engine.budget import OutOfStepsError
+    from sassql.engine.rows import Group
 
 NEVER_NODES = frozenset({"NOP"})
 """Opcodes that do nothing: hazard fillers and padding."""
@@ -32,8 +33,10 @@ class Session:
     def __init__(self, kernel: Kernel, everything: bool) -> None:
         self.kernel = kernel
         self.everything = everything
-        self.used: dict[tuple[int, bool], tuple[MotifPlan, tuple[Used, ...]]] = {}
-        """Rows of used motifs; the plan is kept so that its number stays its own."""
+        self.used: dict[tuple[str, bool, int], tuple[list[Group], OutOfStepsError | None]] = {}
+        """What was found of motifs that others use, by what they say, the strategy, and the budget."""
+        self.rows_of: dict[tuple[str, bool, int], tuple[Used, ...]] = {}
+        """The same as rows for those who use them."""
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
@@ -61,6 +64,15 @@ class Session:
             blocks: Blocks = self.kernel.fact("blocks")
             seen[np.isin(blocks.of, list(self.diverged.blocks))] = False
         return seen
+
+    @cached_property
+    def places(self) -> dict[int, list[int]]:
+        """The nodes by form."""
+        found: dict[int, list[int]] = {}
+        for index, (row, seen) in enumerate(zip(self.kernel.rows, self.nodes.tolist(), strict=True)):
+            if seen:
+                found.setdefault(row, []).append(index)
+        return found
 
     @cached_property
     def longer(self) -> LongerForms:

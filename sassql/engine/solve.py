@@ -8,7 +8,6 @@ said here and in the modules that it calls, once for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from sassql.engine.bindings import Bindings
@@ -87,11 +86,12 @@ class Solver:
     def solve(self, scope: Scope, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a scope that agrees with ``bindings``; the first branches first."""
         for number, variant in enumerate(scope.variants):
-            start = replace(bindings, branches=(*bindings.branches, number))
-            yield from self.conjunction(variant, start)
+            yield from self.conjunction(variant, bindings.on_branch(number))
 
     def conjunction(self, conjunction: Conjunction, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a conjunction."""
+        if not self.watched and self.view.excludes(conjunction):
+            return iter(())
         key = (id(conjunction), bound_keys(bindings))
         order = self._orders.get(key)
         if order is None:

@@ -5,8 +5,8 @@ line 9 alone stops it: without it there would be a match at 0x01c0
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget, OutOfStepsError
@@ -33,6 +33,9 @@ _MOST_STEPS = 40_000
 _KEPT = (LoopAtom, CarryAtom, BorderAtom)
 """They come from the block around the statements, not from a statement of their own."""
 
+_SPEAKING = (OrderAtom, PathAtom, WhereAtom, ScopeAtom, EveryAtom)
+"""They speak of labels that a line binds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
@@ -49,7 +52,8 @@ def suspects(scope: Scope, view: View, strategy: Strategy) -> tuple[Suspect, ...
         for atom in dict.fromkeys((*variant.atoms, *variant.late)):
             if isinstance(atom, _KEPT) or atom.line in found:
                 continue
-            match = _first(_without(variant, atom), view, strategy)
+            rest = _without(variant, atom)
+            match = None if rest is None else _first(rest, view, strategy)
             if match is not None:
                 found[atom.line] = Suspect(atom.line, _instructions(match, view))
     return tuple(found[line] for line in sorted(found))
@@ -66,25 +70,27 @@ def _first(conjunction: Conjunction, view: View, strategy: Strategy) -> Bindings
         return None
 
 
-def _without(conjunction: Conjunction, atom: Atom) -> Conjunction:
-    """A conjunction without an atom, and without what speaks of labels that only it binds."""
+def _without(conjunction: Conjunction, atom: Atom) -> Conjunction | None:
+    """A conjunction without an atom; None where another statement speaks of the label that it binds."""
     gone = {atom.label} if isinstance(atom, LineAtom) else set[str]()
-    atoms = tuple(_kept(conjunction.atoms, atom, gone))
-    late = tuple(a for a in conjunction.late if a is not atom and gone.isdisjoint(a.keys))
-    chains = tuple(chain for chain in conjunction.chains if chain is not atom)
-    return replace(conjunction, atoms=atoms, late=late, chains=chains)
+    others = [a for a in (*conjunction.atoms, *conjunction.late) if a is not atom]
+    if any(isinstance(a, _SPEAKING) and not gone.isdisjoint(a.keys) for a in others):
+        return None
+    changed: dict[str, Any] = {
+        "atoms": tuple(_unlabelled(a, gone) for a in conjunction.atoms if a is not atom),
+        "late": tuple(a for a in conjunction.late if a is not atom),
+        "chains": tuple(chain for chain in conjunction.chains if chain is not atom),
+        "needed": tuple(line for line in conjunction.needed if line is not atom),
+        "required": {},
+    }
+    return replace(conjunction, **changed)
 
 
-def _kept(atoms: tuple[Atom, ...], removed: Atom, gone: set[str]) -> Iterator[Atom]:
-    for atom in atoms:
-        if atom is removed:
-            continue
-        if isinstance(atom, LoopAtom):
-            yield replace(atom, labels=tuple(label for label in atom.labels if label not in gone))
-        elif not isinstance(
-            atom, OrderAtom | PathAtom | WhereAtom | ScopeAtom | EveryAtom
-        ) or gone.isdisjoint(atom.keys):
-            yield atom
+def _unlabelled(atom: Atom, gone: set[str]) -> Atom:
+    """A loop that no longer has to hold what is gone; any other atom as it is."""
+    if not isinstance(atom, LoopAtom):
+        return atom
+    return replace(atom, labels=tuple(label for label in atom.labels if label not in gone))
 
 
 def _instructions(found: Bindings, view: View) -> tuple[Instruction, ...]:

@@ -15,7 +15,7 @@ from sassql.engine.carries import Carries
 from sassql.engine.match_line import Fit
 from sassql.engine.operations import LongerForms, Part
 from sassql.engine.opsets import operation_of
-from sassql.engine.plan import LineAtom, Slot, SlotKind
+from sassql.engine.plan import Conjunction, LineAtom, Slot, SlotKind
 from sassql.engine.reach import Reach
 from sassql.engine.session import Session, session
 from sassql.engine.values import Unit, Units, Values
@@ -57,6 +57,7 @@ class View:
         self._everything = everything
         self._candidates: dict[int, tuple[LineAtom, tuple[Candidate, ...]]] = {}
         self._operations: dict[int, bool] = {}
+        self._excluded: dict[int, tuple[Conjunction, bool]] = {}
         self.lookup: Lookup | None = None
         """Where the faster way keeps its indices."""
 
@@ -107,6 +108,13 @@ class View:
             for line in lines
         )
 
+    def excludes(self, conjunction: Conjunction) -> bool:
+        """True where a conjunction needs a line that can lie nowhere; asked once."""
+        known = self._excluded.get(id(conjunction))
+        if known is None:
+            known = self._excluded[id(conjunction)] = conjunction, self.lacks(conjunction.needed)
+        return known[1]
+
     def _rows_of(self, line: LineAtom) -> Iterator[int]:
         """The forms with an opcode that a line speaks of."""
         found = self.session.by_opcode
@@ -124,13 +132,13 @@ class View:
 
     def _found(self, line: LineAtom) -> Iterator[Candidate]:
         fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows_of(line)}
-        rows = [row for row, found in fits.items() if found]
-        ids = self.kernel.form_ids
-        places = np.flatnonzero(np.isin(ids, rows) & self.nodes) if rows else np.array([], np.int64)
-        plain = [Candidate(i, fit) for i in places.tolist() for fit in fits[int(ids[i])]]
+        places = self.session.places
+        plain = [
+            Candidate(i, fit) for row, found in fits.items() for i in places.get(row, ()) for fit in found
+        ]
         wanted = [name for name in line.matcher.operations if self.longer.possible(name)]
         if not wanted:
-            return iter(plain)
+            return iter(sorted(plain, key=lambda c: c.index))
         longer = [
             Candidate(*found)
             for name in wanted

@@ -95,6 +95,14 @@ def estimates(atoms: Sequence[Atom], view: View, bound: frozenset[str]) -> list[
     return found
 
 
+class PatientView(View):
+    """A kernel in which nothing is ruled out beforehand: an explanation looks at what the rest does."""
+
+    def excludes(self, conjunction: Conjunction) -> bool:
+        """Never."""
+        return False
+
+
 class Patient(Indexed):
     """The planner's order, but what can hold nowhere comes last: so a search comes as far as it can."""
 
