@@ -54,7 +54,7 @@ def test_a_rule_that_never_wins():
         (
             "SQ048",
             2,
-            "`b` holds on 1 kernel and names none: one with more priority always holds, too",
+            "`b` holds on 1 kernel and names none: a rule with more priority always holds, too",
         )
     ]
     assert found(rules, STORE) == []  # it holds nowhere: nothing is known
