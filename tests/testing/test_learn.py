@@ -9,7 +9,9 @@ from sassql.testing.blocks import run
 from sassql.testing.learn import learned, lesson
 
 MOTIF = "motif m {\n  a: FADD %r, %x\n  emit op = a.op, n = a.index\n}\n"
-LISTING = "sm_90 {{\n   FADD R1, R2, R3 ;\n   FADD R4, R2, R5 ;\n   STG.E desc[UR4][R2.64], R4 ;\n   EXIT ;\n}}"
+LISTING = (
+    "sm_90 {{\n   FADD R1, R2, R3 ;\n   FADD R4, R2, R5 ;\n   STG.E desc[UR4][R2.64], R4 ;\n   EXIT ;\n}}"
+)
 
 
 def outcomes(text):
