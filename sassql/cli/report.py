@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -162,7 +161,7 @@ def _document(job: Job, advance: Any) -> Document:  # noqa: ANN401
     from sassql.report.build import build  # noqa: PLC0415
 
     document = build(job, advance)
-    document.accuracy = accuracy(document)
+    document.accuracy = accuracy(document) if job.classify else None
     return document
 
 
@@ -214,7 +213,7 @@ def accuracy(document: Document) -> Any:  # noqa: ANN401  (None, or the section 
     from sassql.testing.accuracy import score  # noqa: PLC0415
 
     folders = [Path(source) for source in document.sources]
-    if len(folders) != 1 or not (folders[0] / truth.TRUTH).is_file() or not document.classified:
+    if len(folders) != 1 or not (folders[0] / truth.TRUTH).is_file():
         return None
     records = (
         {
@@ -228,11 +227,15 @@ def accuracy(document: Document) -> Any:  # noqa: ANN401  (None, or the section 
     found = score(truth.read_truth(folders[0]), records)
     tallies = [("all", found.total), *sorted(found.motifs.items())]
     rows = [Score(name, t.right, t.wrong, t.missed) for name, t in tallies if t.right + t.wrong + t.missed]
-    mistakes = [f"{m.what}: {m.kernel} {m.arch} {m.motif} {m.detail}".strip() for m in found.mistakes]
+    mistakes = [
+        f"{m.what}: {m.kernel} {m.arch} {m.motif} {m.detail}".strip()
+        for m in found.mistakes
+        if document.classified or m.what != "class"
+    ]
     return Accuracy(
         tuple(rows),
-        dict(Counter(found.classes)),
-        dict(Counter(found.decoys)),
+        dict(found.classes) if document.classified else {},
+        dict(found.decoys),
         tuple(mistakes),
     )
 

@@ -38,7 +38,20 @@ def detail(kernel: Kernel, record: KernelRecord, most: int = LISTED) -> KernelDe
         left_out=lister.left_out,
         flow=flow_picture(kernel),
         motif_flow=motif_picture(kernel, record),
+        invariants=_invariants(kernel),
     )
+
+
+def _invariants(kernel: Kernel) -> Mapping[str, Any]:
+    """What `sassql.invariants` says of a kernel; nothing where this version does not have it."""
+    import sassql  # noqa: PLC0415  (its names are made when they are asked for)
+
+    ask = getattr(sassql, "invariants", None)
+    if ask is None:
+        return {}
+    found = ask(kernel)
+    made: Mapping[str, Any] = found if isinstance(found, Mapping) else found.as_record()
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,24 @@ def test_architectures_are_compared(sassql, tmp_path):
 
     assert done.code == 0
     assert "sm_80, sm_90" in path.read_text("utf-8")
+
+
+def test_accuracy_stands_in_the_report_of_a_corpus_with_truth(sassql, tmp_path):
+    """Only with the whole library: what was not looked for is not missed."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "sum.cu").write_text(
+        'extern "C" __global__ void sum(float *y, const float *x) { float s = x[threadIdx.x];\n'
+        "for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u, s, o); y[threadIdx.x] = s; }\n"
+    )
+    (corpus / "truth.tsv").write_text(
+        "file\tkernel\tminarch\tmotif\targs\nsum.cu\tsum\t\twarp_reduce\top=sum width=32\n"
+    )
+    whole = tmp_path / "whole.json"
+    assert sassql("report", corpus, "-o", whole).code == 0
+    part = tmp_path / "part.json"
+    assert sassql("report", corpus, "-o", part, "--patterns", PATTERNS).code == 0
+
+    rows = {row["name"]: row for row in json.loads(whole.read_text("utf-8"))["accuracy"]["motifs"]}
+    assert (rows["warp_reduce"]["right"], rows["warp_reduce"]["missed"]) == (1, 0)
+    assert json.loads(part.read_text("utf-8"))["accuracy"] is None
