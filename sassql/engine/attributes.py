@@ -70,6 +70,13 @@ def _dtype(matched: Matched, view: View) -> object:
     return (longer or found)[0].type if longer or found else None
 
 
+def _fidelity(matched: Matched, view: View) -> object:
+    """``exact``, ``ordered`` (but for NaN), ``approximate``; unknown where no table says it."""
+    meanings: Meanings = view.kernel.fact("meanings")
+    found = [meanings.of(r) for m in meanings.at(matched.index) for r in m.results]
+    return next((m.fidelity for m in found if m is not None), None)
+
+
 LABEL: dict[str, Callable[[Matched, View], object]] = {
     "op": lambda matched, view: matched.operation,
     "opcode": lambda matched, view: view.form(matched.index).opcode,
@@ -82,6 +89,7 @@ LABEL: dict[str, Callable[[Matched, View], object]] = {
     "loop": _loop,
     "mbar": _barrier_of,
     "dtype": _dtype,
+    "fidelity": _fidelity,
 }
 
 

@@ -275,10 +275,7 @@ def _shown_names(body: Iterable[Statement]) -> Iterator[str]:
 
 
 def _key(motif: Motif, scope: Scope) -> tuple[KeyPart, ...]:
-    """The written key, or the default: labels outside of repetitions, their ends, and the loops.
-
-    A motif with none of its own has a row for each combination of rows of the motifs that it uses.
-    """
+    """The written key, or the default: labels outside of repetitions, their ends, used rows, loops."""
     written = [name for s in motif.body if isinstance(s, Key) for name in s.names]
     loops = list(
         dict.fromkeys(a.loop for v in scope.variants for a in _all_atoms(v) if isinstance(a, LoopAtom))
@@ -288,18 +285,13 @@ def _key(motif: Motif, scope: Scope) -> tuple[KeyPart, ...]:
         repeated = frozenset().union(*(variant.lists for variant in scope.variants))
         return tuple(_written_part(name, loops, repeated) for name in wanted)
     parts: dict[KeyPart, None] = {}
-    own_labels = any(
-        (isinstance(a, LineAtom) and a.named) or isinstance(a, RepeatAtom)
-        for variant in scope.variants
-        for a in _all_atoms(variant)
-    )
     for variant in scope.variants:
         found = list(_all_atoms(variant))
         parts.update({KeyPart("label", a.label): None for a in found if isinstance(a, LineAtom) and a.named})
         for atom in found:
             if isinstance(atom, RepeatAtom):
                 parts[KeyPart("ends", "", atom.ends)] = None
-            elif isinstance(atom, UseAtom) and not own_labels:
+            elif isinstance(atom, UseAtom):
                 parts[KeyPart("label", atom.alias)] = None
     return (*parts, *(KeyPart("loop", name) for name in loops))
 

@@ -31,7 +31,9 @@ class Relation(Enum):
     SWAPPED = "swapped"
     """The same axes, and another one is contiguous: a transpose."""
     SHIFTED = "shifted"
-    """A fixed distance away: a neighbour."""
+    """A number of bytes away: a neighbour."""
+    DISPLACED = "displaced"
+    """A distance away that all threads have in common, and that is no number."""
     REVERSED = "reversed"
     """An axis runs the other way."""
     OTHER = "other"
@@ -60,7 +62,7 @@ def relation(read: Address, written: Address) -> Relation:
     if ratio < 0:
         return Relation.REVERSED
     rest = _uniform(written.polynomial) == _scaled(_uniform(read.polynomial), ratio)
-    return _by_offset(read, written, ratio) if rest else Relation.SHIFTED
+    return _by_offset(read, written, ratio) if rest else Relation.DISPLACED
 
 
 def _varies(atom: Atom) -> bool:

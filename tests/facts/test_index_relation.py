@@ -30,7 +30,7 @@ EXPECTED = {
     "stencil.cu": {"stencil3": {"own", "shifted"}},
     "gather_scatter.cu": {"embed_gather": {"broadcast", "gathered"}},
     "normalization.cu": {"bn_infer": {"own", "broadcast"}},
-    "rotary_embedding.cu": {"rope_fast": {"own", "shifted"}},
+    "rotary_embedding.cu": {"rope_fast": {"own", "displaced"}},
     "softmax.cu": {"sm_k2_exp": {"own", "broadcast"}},
 }
 
@@ -86,7 +86,7 @@ def test_relations_that_the_corpus_lacks(tmp_path):
 
     assert found["strided"] == {"strided"}
     assert found["half_in"] == {"own"}  # elements of 2 and of 4 bytes
-    assert found["neighbour"] == {"shifted"}
+    assert found["neighbour"] == {"displaced"}
     assert found["rows"] <= {"other", "broadcast"}
     assert found["opaque"] == {"unknown"}
 
