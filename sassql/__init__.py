@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnsupportedArchError,
         UsageError,
     )
+    from sassql.insight.classify import classify
     from sassql.insight.compare import Comparison, compare
     from sassql.model.instruction import Control, Instruction
     from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source, SourceLine
@@ -66,6 +67,7 @@ __all__ = [
     "ToolMissingError",
     "UnsupportedArchError",
     "UsageError",
+    "classify",
     "compare",
     "load",
 ]
@@ -73,6 +75,7 @@ __all__ = [
 _HOMES = {
     "sassql.corpus.corpus": ("Corpus", "load"),
     "sassql.engine.pattern": ("Pattern",),
+    "sassql.insight.classify": ("classify",),
     "sassql.errors": (
         "CompileError",
         "InputError",

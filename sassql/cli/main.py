@@ -12,6 +12,7 @@ from sassql import __version__
 from sassql.errors import EXIT_FOUND, EXIT_USAGE, SassqlError
 
 COMMANDS = {
+    "classify": "One class per kernel, with the motifs in it.",
     "query": "Rows of motifs over files, folders or a corpus.",
     "inspect": "Every instruction as data, or a summary per file.",
     "show": "Annotated listing for people.",

@@ -56,13 +56,22 @@ class Classification:
 
 
 class Rules:
-    """The rules of pattern files; their motifs are found as `use` finds them."""
+    """The rules of pattern files; their motifs are found as `use` finds them.
 
-    def __init__(self, files: Sequence[PatternFile], *, budget: int = DEFAULT_STEPS) -> None:
+    ``motifs`` are looked for in every kernel too, whether a rule names them or not.
+    """
+
+    def __init__(
+        self, files: Sequence[PatternFile], *, motifs: Sequence[str] = (), budget: int = DEFAULT_STEPS
+    ) -> None:
         self._budget = budget
         self._rules: list[tuple[Classify, tuple[str, ...]]] = []
         self._plans: dict[str, MotifPlan] = {}
         library = Library()
+        for name in motifs:
+            home = find_motif(name, files[0])
+            if home is not None:
+                self._plans[name] = library.plan(*home)
         for file in files:
             for rule in file.classifies:
                 names = tuple(dict.fromkeys(_motifs(rule.condition)))

@@ -104,6 +104,28 @@ def take(path: Path, options: Options = EVERYTHING) -> Iterator[RawCubin | Found
     return read(path, replace(options, reader="none"))
 
 
+def count_entries(path: Path, options: Options = EVERYTHING) -> int:
+    """How many cubins a file or folder has, without taking them out; 1 for a file that is no container."""
+    if path.is_dir():
+        return sum(count_entries(file, options) for file in files_of(path))
+    found = 0
+
+    def count(_: str, kind: Literal["cubin", "ptx"], arch: str) -> bool:
+        nonlocal found
+        found += kind == "cubin" and options.wants(arch)
+        return False
+
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if content[:4] == _ELF and content[18:20] == _CUDA_MACHINE:
+                return 1
+            with memoryview(content) as view:
+                list(containers.entries(view, file=str(path), select=count))
+    except (SassqlError, OSError, ValueError, BufferError):
+        return found or 1
+    return found
+
+
 def read_bytes(
     data: bytes | bytearray | memoryview, name: str = "<bytes>", options: Options = EVERYTHING
 ) -> Iterator[Found]:

@@ -1,0 +1,113 @@
+"""`sassql classify`: one class per kernel, its motifs with addresses, and a status."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sassql.cli.inputs import input_options, matches
+from sassql.cli.output import format_option, write_rows
+from sassql.cli.progress import Pace
+from sassql.corpus.batch import Batch
+from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, Problem
+from sassql.insight.classify import question
+from sassql.model.kernel import Kernel
+from sassql.reading.load import Options, architectures
+
+COLUMNS = ("file", "entry", "kernel", "arch", "class", "status", "instructions", "motifs")
+SHOWN = 6
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--jobs", type=click.IntRange(1), default=None, help="Processes; all cores by default.")
+@input_options
+@format_option
+@click.pass_context
+def classify(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    jobs: int | None,
+    arch: str | None,
+    kernel_glob: str | None,
+    format: str,
+) -> None:
+    """Say what each kernel does: a class, the motifs that are the evidence, and how sure that is.
+
+    A kernel or file that cannot be answered is a row with its reason.
+
+    \b
+    Examples:
+      sassql classify kernel.cubin
+      sassql classify libfoo.so --arch sm_90 --format jsonl > kernels.jsonl
+      sassql classify corpora/lowering --kernel 'sm_*'
+
+    Exit codes: 0 kernels were classified, 1 there were none, 3 something could not be read or gave up,
+    4 a tool is missing.
+    """
+    select = partial(_named, glob=kernel_glob) if kernel_glob else None
+    batch = Batch(question, Options(architectures(arch)), select, jobs or os.cpu_count() or 1)
+    classes: Counter[str] = Counter()
+    problems: list[Problem] = []
+
+    def records() -> Iterator[dict[str, Any]]:
+        with Pace("classifying", paths, batch.options) as pace:
+            for done in batch.run(paths, progress=pace.compiling):
+                pace.advance(done)
+                for record in done.answers:
+                    classes[record["class"]] += 1
+                    yield record if format == "jsonl" else _for_people(record)
+                for problem in done.problems:
+                    problems.append(problem)
+                    if problem.exit_code:
+                        yield _unanswered(problem)
+
+    write_rows(records(), format, columns=None if format == "jsonl" else COLUMNS)
+    for problem in problems:
+        if not problem.exit_code:
+            click.echo(click.style("note: ", fg="cyan") + str(problem), err=True)
+    told = ", ".join(f"{count} {name}" for name, count in classes.most_common())
+    click.echo(f"{classes.total()} kernels{': ' if told else ''}{told}", err=True)
+    ctx.exit(_code(classes, problems))
+
+
+def _named(kernel: Kernel, glob: str) -> bool:
+    return matches(kernel, glob)
+
+
+def _unanswered(problem: Problem) -> dict[str, Any]:
+    """The row of something that could not be read or asked."""
+    return {
+        "file": problem.place.file,
+        "entry": problem.place.entry,
+        "kernel": None,
+        "arch": None,
+        "class": "unknown",
+        "status": "error",
+        "reason": str(problem),
+        "motifs": [],
+    }
+
+
+def _for_people(record: dict[str, Any]) -> dict[str, Any]:
+    names: Counter[str] = Counter()
+    for motif in record["motifs"]:
+        kind = next((str(motif[k]) for k in ("op", "fn", "kind", "state", "space", "of") if motif.get(k)), "")
+        names[f"{motif['motif']} {kind}".strip() + ("?" if motif["status"] != "match" else "")] += motif["count"]
+    told = [f"{name} x{n}" if n > 1 else name for name, n in names.most_common(SHOWN)]
+    more = f" … {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return {**record, "motifs": ", ".join(told) + more}
+
+
+def _code(classes: Counter[str], problems: list[Problem]) -> int:
+    codes = {problem.exit_code for problem in problems}
+    for code in (EXIT_TOOL, EXIT_INPUT):
+        if code in codes:
+            return code
+    return EXIT_FOUND if classes else EXIT_NOTHING
