@@ -99,7 +99,8 @@ def _for_people(record: dict[str, Any]) -> dict[str, Any]:
     names: Counter[str] = Counter()
     for motif in record["motifs"]:
         kind = next((str(motif[k]) for k in ("op", "fn", "kind", "state", "space", "of") if motif.get(k)), "")
-        names[f"{motif['motif']} {kind}".strip() + ("?" if motif["status"] != "match" else "")] += motif["count"]
+        doubt = "?" if motif["status"] != "match" else ""
+        names[f"{motif['motif']} {kind}".strip() + doubt] += motif["count"]
     told = [f"{name} x{n}" if n > 1 else name for name, n in names.most_common(SHOWN)]
     more = f" … {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return {**record, "motifs": ", ".join(told) + more}

@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": "Why a pattern has no row in a kernel.",
     "plan": "In which order a pattern is searched, and what each statement leaves.",
     "fmt": "Format pattern files.",
+    "accuracy": "Precision and recall on a corpus whose truth is known.",
     "corpus": "Build collections of kernels and see what is built.",
     "doctor": "Which CUDA tools were found and what they can do.",
 }

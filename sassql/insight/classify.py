@@ -1,4 +1,4 @@
-"""What a kernel does: its class by the rules of `patterns/classes.sq`, and the motifs of the vocabulary in it."""
+"""What a kernel does: its class by the rules of `patterns/classes.sq`, and its motifs of the vocabulary."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def record(kernel: Kernel, found: Classification) -> dict[str, Any]:
         "class": found.name,
         "status": "gave_up" if gave_up and found.name == "unknown" else found.status,
         "instructions": len(kernel.form_ids),
+        "opcodes": dict(kernel.forms.count_opcodes(kernel.form_ids).most_common()),
         "motifs": motifs,
     }
 

@@ -36,7 +36,20 @@ from sassql.lang.findings import Severity, Told, check, meant
 from sassql.lang.messages import HEADER_WORDS
 from sassql.lang.walk import expressions, labels, lines, opcodes, opsets, parts, statements
 
-ATTRIBUTES = ("op", "opcode", "mod", "index", "address", "bytes", "shape", "value", "loop", "mbar", "dtype", "fidelity")
+ATTRIBUTES = (
+    "op",
+    "opcode",
+    "mod",
+    "index",
+    "address",
+    "bytes",
+    "shape",
+    "value",
+    "loop",
+    "mbar",
+    "dtype",
+    "fidelity",
+)
 """What may follow a label."""
 
 VALUE_ATTRIBUTES = ("def", "op")
