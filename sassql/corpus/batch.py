@@ -32,9 +32,9 @@ Setup = Callable[[], Question]
 """Makes the question, once in each process: a function of a module, so that it can be sent there."""
 Select = Callable[[Kernel], bool]
 
-TASK_BYTES = 1 << 20
+TASK_BYTES = 256 << 10
 """Cubins that are sent to a process together; a bigger one is shared among several, kernel by kernel."""
-ALONE_BYTES = 256 << 10
+ALONE_BYTES = 128 << 10
 """Below this everything is done here: starting processes takes longer."""
 
 
