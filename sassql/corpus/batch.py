@@ -7,6 +7,7 @@ entry, a kernel whose question raised an error, or entries whose process died.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import os
@@ -182,11 +183,14 @@ _worker: _Worker | None = None
 def _start(batch: Batch) -> None:
     global _worker  # noqa: PLW0603  (one in each process of the pool)
     _worker = _Worker(batch)
+    gc.disable()  # a pass over the heap for every few kernels costs more than the kernels; see `_Worker.do`
 
 
 def _do(task: _Task) -> Done:
     assert _worker is not None
-    return _worker.do(task)
+    done = _worker.do(task)
+    gc.collect()
+    return done
 
 
 class _Pool:
