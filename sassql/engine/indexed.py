@@ -24,6 +24,7 @@ from sassql.engine.plan import (
     PathAtom,
     RepeatAtom,
     ScopeAtom,
+    SliceAtom,
     Slot,
     SlotKind,
     UseAtom,
@@ -95,7 +96,8 @@ class Indexed:
         found: list[Atom] = []
         while waiting:
             ready = [atom for atom in waiting if needed[id(atom)] <= known] or waiting
-            best = min(ready, key=lambda atom: self.cost(atom, view, known))
+            checks = [atom for atom in waiting if type(atom) in _KEPT]
+            best = min(ready, key=lambda a: self.cost(a, view, known) * _share(a, checks, known))
             waiting.remove(best)
             found.append(best)
             known |= binds(best)
@@ -124,7 +126,8 @@ class Indexed:
             case FirstAtom():
                 return 40
             case UseAtom(inputs=inputs, outputs=outputs):
-                return 3 if not known.isdisjoint({*inputs, *outputs}) else 30
+                count = view.count_used(atom.motif)
+                return min(count, 3) if not known.isdisjoint({*inputs, *outputs}) else count
             case RepeatAtom(outer=outer):
                 return 1e4 if known.isdisjoint(outer.values()) else 1e3
             case FlowAtom(source=source, target=target):
@@ -149,6 +152,28 @@ class Indexed:
     def candidates(self, line: LineAtom, view: View, bindings: Bindings) -> Sequence[Candidate]:
         """Those that have a bound value in its place."""
         return lookup(view).candidates(line, bindings)
+
+
+_KEPT: dict[type[Atom], float] = {
+    FlowAtom: 0.1,
+    WhereAtom: 0.3,
+    PathAtom: 0.4,
+    OrderAtom: 0.5,
+    SliceAtom: 0.7,
+}
+"""The share of ways that each kind of check is expected to leave."""
+
+
+def _share(atom: Atom, checks: Sequence[Atom], known: set[str]) -> float:
+    """The share of an atom's ways that is left by the checks that can be judged right behind it."""
+    if not isinstance(atom, LineAtom | UseAtom):
+        return 1.0
+    after = known | binds(atom)
+    share = 1.0
+    for check in checks:
+        if check.keys <= after and not check.keys <= known:
+            share *= _KEPT[type(check)]
+    return share
 
 
 def lookup(view: View) -> Lookup:

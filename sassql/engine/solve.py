@@ -38,7 +38,7 @@ from sassql.engine.plan import (
 )
 from sassql.engine.relations import first_reached, flow, order, path, sliced
 from sassql.engine.repeat import Repeats, maximal
-from sassql.engine.uses import use_rows
+from sassql.engine.uses import count_used, use_rows
 from sassql.engine.view import Candidate, View
 
 _ANSWERED = 4
@@ -71,6 +71,7 @@ class Solver:
         self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
         self._repeats: dict[int, Repeats] = {}
         self.watched = False
+        view.count_used = lambda plan: count_used(plan, self)
         self._asked: set[Hashable] = set()
         self.claimed: dict[int, frozenset[int]] = {}
         """By claim without names, the instructions that it speaks of."""

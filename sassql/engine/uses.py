@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from sassql.engine.bindings import Bindings, Bound, Used
 from sassql.engine.expressions import Scope, evaluate, single
-from sassql.engine.plan import UseAtom
+from sassql.engine.plan import MotifPlan, UseAtom
 
 if TYPE_CHECKING:
     from sassql.engine.solve import Solver
@@ -23,6 +23,13 @@ def use_rows(atom: UseAtom, solver: Solver, bindings: Bindings) -> Iterator[Bind
         found = _with_row(atom, used, solver, bindings)
         if found is not None:
             yield found
+
+
+def count_used(motif: MotifPlan, solver: Solver) -> int:
+    """How many rows a motif has in this kernel."""
+    from sassql.engine.matching import used_rows  # noqa: PLC0415  (a motif in a motif)
+
+    return len(tuple(used_rows(motif, solver)))
 
 
 def _with_row(atom: UseAtom, used: Used, solver: Solver, bindings: Bindings) -> Bindings | None:

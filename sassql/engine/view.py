@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from sassql.engine.carries import Carries
 from sassql.engine.match_line import Fit
 from sassql.engine.operations import LongerForms, Part
 from sassql.engine.opsets import operation_of
-from sassql.engine.plan import Conjunction, LineAtom, Slot, SlotKind
+from sassql.engine.plan import Conjunction, LineAtom, MotifPlan, Slot, SlotKind
 from sassql.engine.reach import Reach
 from sassql.engine.session import Session, session
 from sassql.engine.values import Unit, Units, Values
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from sassql.engine.indexed import Lookup
 
 
+_UNKNOWN_COUNT = 30
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """An instruction on which a line may lie, and how; of a longer form the parts instead of operands."""
@@ -58,6 +61,8 @@ class View:
         self._candidates: dict[int, tuple[LineAtom, tuple[Candidate, ...]]] = {}
         self._operations: dict[int, bool] = {}
         self._excluded: dict[int, tuple[Conjunction, bool]] = {}
+        self.count_used: Callable[[MotifPlan], int] = lambda plan: _UNKNOWN_COUNT
+        """How many rows a motif has that another one uses: told by who searches."""
         self.lookup: Lookup | None = None
         """Where the faster way keeps its indices."""
 
