@@ -39,6 +39,8 @@ _WIDEST_TEXT = 50
 _LEAST_NOTES = 30
 """Where fewer characters are left of the line, notes stand in lines of their own."""
 _MOST_SOURCES = 4
+_LONGEST_ADDRESS = 240
+"""Letters of an address; a longer sum is cut."""
 _SHAPES = {"phi": "φ({})", "psi": "ψ({})", "call": "call {}"}
 
 Marks = Mapping[int, Sequence[str]]
@@ -237,7 +239,9 @@ class Listing:
         if self.view.registers:
             yield Text(f"{_names(ins.defs)} <- {_names(ins.uses)}", style="blue")
         if self._known is not None and (address := self._known.of(ins.index)) is not None:
-            yield Text(str(address), style="cyan")
+            text = str(address)
+            shown = text if len(text) <= _LONGEST_ADDRESS else f"{text[:_LONGEST_ADDRESS]} …"
+            yield Text(shown, style="cyan")
         if self._origins is not None:
             told = dict.fromkeys(map(_origin, self._origins.of(ins.index)))
             yield from (Text(text, style="blue") for text in told if text)

@@ -11,7 +11,7 @@ A ψ whose predicate is decided where it is read counts as the one of the two th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.constants import Constants
@@ -30,6 +30,8 @@ __all__ = ["Origin", "Origins"]
 
 MOST_LETTERS = 40
 """A longer sum is left out: the instructions that make it are easier to read."""
+_MOST_TERMS = 8
+_DEEPEST = 4
 _ENDS = (ValueKind.DEF, ValueKind.CALL, ValueKind.ENTRY)
 _PREDICATES = ("P", "UP")
 
@@ -78,6 +80,7 @@ class Origins:
     blocks: Blocks
     _sources: Sources
     _addresses: list[int]
+    _texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def of(self, index: int) -> tuple[Origin, ...]:
         """The origins of everything that instruction ``index`` reads: the guard first, then by operand."""
@@ -158,7 +161,10 @@ class Origins:
     def _value(self, value: int, index: int) -> str:
         block = int(self.blocks.of[index])
         if self.ssa.register[value].file not in _PREDICATES:
-            return _short(self.counters.of(value, block))
+            key = self.constants.copies.root(value), block
+            if key not in self._texts:
+                self._texts[key] = _short(self.counters.of(value, block))
+            return self._texts[key]
         number = self.constants[value]
         if number is not None:
             return ("false", "true")[number & 1]
@@ -197,6 +203,8 @@ class Origins:
 
 def _short(found: Polynomial) -> str:
     """A sum that says something: no unknown in it, no loaded value, and not too long."""
+    if len(found.terms) > _MOST_TERMS or any(atom.depth > _DEEPEST for atom in found.atoms):
+        return ""  # it would be too long: not worth writing out
     if any(atom.opaque or atom.data or atom.kind is AtomKind.MERGE for atom in mentioned(found)):
         return ""
     text = str(found)
