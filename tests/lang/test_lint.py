@@ -159,6 +159,8 @@ def test_interface_names_tie_to_the_outside():
         ("a: IMAD %x, %y\nno SHFL", True),
         ("loop K { a: IMAD %x, %y\nb: MUFU.EX2 %y, %x }", False),
         ("a: FFMA %x, %y", False),
+        ("a: IMAD %x, %y, 1", True),
+        ("a: IMAD %x, %y, 0xd2511f53", False),
     ],
 )
 def test_selectivity(text, common):

@@ -18,6 +18,7 @@ from sassql.lang.ast import (
     Loop,
     Motif,
     No,
+    NumberOperand,
     Opcode,
     PatternFile,
     Slice,
@@ -30,6 +31,7 @@ from sassql.lang.walk import lines, statements
 
 COMMON = 0.1
 """Part of all instructions from which on an opset is no good place to begin."""
+_PLAIN_NUMBERS = frozenset({0, 1, 2, 4, -1})
 _EXACT_ARCH = re.compile(r"sm_(\d+)[a-z]?")
 _OLDEST = 75
 
@@ -56,7 +58,7 @@ def unselective(file: PatternFile) -> Iterator[Told]:
         positive = list(_positive_lines(motif.body))
         if not positive or any(isinstance(s, Use) for s in statements(motif.body)):
             continue
-        shares = [sum(_share(opcode, file) for opcode in line.opset) for line in positive]
+        shares = [_line_share(line, file) for line in positive]
         if min(shares) >= COMMON:
             best = positive[shares.index(min(shares))]
             told = f"every line of `{motif.name}` fits more than {COMMON:.0%} of all instructions"
@@ -73,6 +75,14 @@ def _positive_lines(body: tuple[Statement, ...]) -> Iterator[Line]:
                 yield line
             case For(body=inner) | Loop(body=inner) | Chain(body=inner):
                 yield from _positive_lines(inner)
+
+
+def _line_share(line: Line, file: PatternFile) -> float:
+    """The part of all instructions that a line fits, by its opcodes; a number that it asks for is rare."""
+    numbers = (o.core.value for o in line.operands if isinstance(o.core, NumberOperand))
+    if any(number not in _PLAIN_NUMBERS for number in numbers):
+        return 0.0
+    return sum(_share(opcode, file) for opcode in line.opset)
 
 
 def _share(opcode: Opcode | ClassUse, file: PatternFile) -> float:
