@@ -160,6 +160,8 @@ def test_interface_names_tie_to_the_outside():
         ("loop K { a: IMAD %x, %y\nb: MUFU.EX2 %y, %x }", False),
         ("a: FFMA %x, %y", False),
         ("a: IMAD %x, %y, 1", True),
+        ("a: IMAD %x, %y, #k\nwhere #k in {7, 9}", False),
+        ("a: IMAD %x, %y, #k\nwhere #k > 1", True),
         ("a: IMAD %x, %y, 0xd2511f53", False),
     ],
 )

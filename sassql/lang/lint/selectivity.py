@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from sassql.isa import operations
 from sassql.isa.seen import seen
 from sassql.lang.ast import (
+    Binary,
     Chain,
     Claim,
     ClassUse,
     Every,
     Flow,
     For,
+    IntegerOperand,
     Line,
     Loop,
+    Membership,
     Motif,
+    Name,
     No,
     NumberOperand,
     Opcode,
@@ -24,10 +28,11 @@ from sassql.lang.ast import (
     Slice,
     Statement,
     Use,
+    Where,
 )
 from sassql.lang.findings import Severity, Told, lint_check
 from sassql.lang.vocabulary import matching_opcodes
-from sassql.lang.walk import lines, statements
+from sassql.lang.walk import lines, parts, statements
 
 COMMON = 0.1
 """Part of all instructions from which on an opset is no good place to begin."""
@@ -58,7 +63,8 @@ def unselective(file: PatternFile) -> Iterator[Told]:
         positive = list(_positive_lines(motif.body))
         if not positive or any(isinstance(s, Use) for s in statements(motif.body)):
             continue
-        shares = [_line_share(line, file) for line in positive]
+        limited = _limited(motif)
+        shares = [_line_share(line, file, limited) for line in positive]
         if min(shares) >= COMMON:
             best = positive[shares.index(min(shares))]
             told = f"every line of `{motif.name}` fits more than {COMMON:.0%} of all instructions"
@@ -77,11 +83,23 @@ def _positive_lines(body: tuple[Statement, ...]) -> Iterator[Line]:
                 yield from _positive_lines(inner)
 
 
-def _line_share(line: Line, file: PatternFile) -> float:
+def _limited(motif: Motif) -> frozenset[str]:
+    """Integers for which a condition allows some numbers only."""
+    conditions = (s.condition for s in statements(motif.body) if isinstance(s, Where))
+    found = [part for condition in conditions for part in parts(condition)]
+    compared = [part.left for part in found if isinstance(part, Binary) and part.operator == "=="]
+    compared += [part.item for part in found if isinstance(part, Membership)]
+    return frozenset(name.key for name in compared if isinstance(name, Name))
+
+
+def _line_share(line: Line, file: PatternFile, limited: frozenset[str]) -> float:
     """The part of all instructions that a line fits, by its opcodes; a number that it asks for is rare."""
-    numbers = (o.core.value for o in line.operands if isinstance(o.core, NumberOperand))
-    if any(number not in _PLAIN_NUMBERS for number in numbers):
-        return 0.0
+    for operand in line.operands:
+        match operand.core:
+            case NumberOperand(value=value) if value not in _PLAIN_NUMBERS:
+                return 0.0
+            case IntegerOperand(name=name) if name.key in limited:
+                return 0.0
     return sum(_share(opcode, file) for opcode in line.opset)
 
 
