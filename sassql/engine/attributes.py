@@ -228,6 +228,17 @@ KERNEL: dict[str, Callable[[View], object]] = {
 _CALLS = ("count", "unresolved")
 
 
+def _of_address(address: Address, name: str, view: View) -> object:
+    """An attribute of an address, found once: some are texts made from formulas."""
+    if name not in ADDRESS:
+        return None
+    known = view.session.attributes
+    key = id(address), name
+    if key not in known:
+        known[key] = address, ADDRESS[name](address, view)
+    return known[key][1]
+
+
 def attribute_of(base: object, name: str, view: View) -> object:
     """Attribute ``name`` of anything; None where it has none."""
     match base:
@@ -236,7 +247,7 @@ def attribute_of(base: object, name: str, view: View) -> object:
         case ValueRef():
             return VALUE[name](base, view) if name in VALUE else None
         case Address():
-            return ADDRESS[name](base, view) if name in ADDRESS else None
+            return _of_address(base, name, view)
         case LoopRef():
             return LOOP[name](base, view) if name in LOOP else None
         case KernelRef():

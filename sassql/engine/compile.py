@@ -164,7 +164,7 @@ class Compiler:
             case Order():
                 yield atoms.order_atom(statement)
             case Where():
-                yield atoms.where_atom(statement, called)
+                yield from atoms.where_atoms(statement, called)
             case Equal() if names.needs_check(statement):
                 yield atoms.equal_atom(statement, called)
             case Use():

@@ -143,9 +143,18 @@ def order_atom(order: Order) -> OrderAtom:
     return OrderAtom(order.at.line, keys, order.left, order.relation, order.right, order.anywhere)
 
 
-def where_atom(where: Where, called: Called) -> WhereAtom:
-    """A condition."""
-    return condition_atom(where.condition, where.at, called)
+def where_atoms(where: Where, called: Called) -> Iterator[WhereAtom]:
+    """A condition; what `and` joins is judged part by part, each as soon as its names are bound."""
+    return (condition_atom(part, where.at, called) for part in _joined(where.condition))
+
+
+def _joined(condition: Expression) -> Iterator[Expression]:
+    match condition:
+        case Binary(operator="and", left=left, right=right):
+            yield from _joined(left)
+            yield from _joined(right)
+        case _:
+            yield condition
 
 
 def condition_atom(condition: Expression, at: Position, called: Called) -> WhereAtom:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sassql.engine.bindings import Used
     from sassql.engine.budget import OutOfStepsError
     from sassql.engine.rows import Group
+    from sassql.facts.addresses import Address
 
 NEVER_NODES = frozenset({"NOP"})
 """Opcodes that do nothing: hazard fillers and padding."""
@@ -35,6 +36,8 @@ class Session:
         self.everything = everything
         self.used: dict[tuple[str, bool, int], tuple[list[Group], OutOfStepsError | None]] = {}
         """What was found of motifs that others use, by what they say, the strategy, and the budget."""
+        self.attributes: dict[tuple[int, str], tuple[Address, object]] = {}
+        """Attributes of addresses, by object and name; the object is kept, so that its number stays."""
         self.rows_of: dict[tuple[str, bool, int], tuple[Used, ...]] = {}
         """The same as rows for those who use them."""
 
