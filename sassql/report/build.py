@@ -32,8 +32,8 @@ Progress = Callable[[int], object]
 class Job:
     """What a report is made of.
 
-    ``classify`` asks `sassql.classify` in place of ``patterns``, where there is one. ``select`` picks
-    kernels, a function of a module; ``jobs`` processes, all cores for 0.
+    ``classify`` asks what `sassql classify` asks, in place of ``patterns``, whose titles are used
+    all the same. ``select`` picks kernels, a function of a module; ``jobs`` processes, all cores for 0.
     """
 
     paths: Sequence[Path]
@@ -80,7 +80,7 @@ def build(job: Job, progress: Progress = lambda _: None) -> Document:
 
 
 def _summarizer(patterns: tuple[Path, ...], classify: bool) -> Question:
-    return Summarizer((library_records if classify else records_of)(patterns))
+    return Summarizer(library_records() if classify else records_of(patterns))
 
 
 def _versions() -> dict[str, str]:

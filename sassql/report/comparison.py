@@ -151,7 +151,10 @@ def compared(a: KernelRecord | None, b: KernelRecord | None) -> Pair:
 
 
 def _motifs(motifs: Sequence[Motif]) -> Counter[str]:
-    return Counter(m.text if m.status == "match" else f"{m.text} ({m.status})" for m in motifs)
+    found: Counter[str] = Counter()
+    for motif in motifs:
+        found[motif.text if motif.status == "match" else f"{motif.text} ({motif.status})"] += motif.count
+    return found
 
 
 def _texts(counts: Counter[str]) -> tuple[str, ...]:

@@ -44,12 +44,16 @@ GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class Motif:
-    """One motif found in a kernel; ``at`` are addresses of its instructions, in bytes."""
+    """One motif found in a kernel, ``count`` times with these columns.
+
+    ``at`` are addresses of its instructions, in bytes; of many only the first.
+    """
 
     motif: str
     columns: Mapping[str, Any]
     at: tuple[int, ...]
     status: str = "match"
+    count: int = 1
 
     @property
     def text(self) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 from sassql.engine.pattern import Pattern
 from sassql.errors import UsageError
+from sassql.insight.classify import question
+from sassql.lang.parse import parse_file
 from sassql.model.kernel import Kernel
 from sassql.model.rows import Row
 from sassql.report.document import Motif
@@ -27,27 +29,16 @@ def records_of(patterns: Sequence[Path]) -> Records:
     return record
 
 
-def library_records(patterns: Sequence[Path]) -> Records:
-    """Records of `sassql.classify`, with classes; where this version has none, those of ``patterns``."""
-    import sassql  # noqa: PLC0415  (its names are made when they are asked for)
-
-    classify = getattr(sassql, "classify", None)
-    if classify is None:
-        return records_of(patterns)
-
-    def record(kernel: Kernel) -> Mapping[str, Any]:
-        found = classify(kernel)
-        made: Mapping[str, Any] = found if isinstance(found, Mapping) else found.as_record()
-        return made
-
-    return record
+def library_records() -> Records:
+    """The records of `sassql classify`: classes, and the motifs of the vocabulary."""
+    return question()
 
 
 def titles(patterns: Iterable[Path]) -> dict[str, str]:
-    """What each motif of some files is, in a line, by its name."""
+    """What each motif of some files is, in a line, by its name; the files are not checked for that."""
     found: dict[str, str] = {}
     for path in patterns:
-        for motif in Pattern.load(path).motifs:
+        for motif in parse_file(path).motifs:
             found[motif.name] = motif.header("title") or motif.header("about")
     return found
 
@@ -68,9 +59,10 @@ def motifs_of(record: Mapping[str, Any]) -> tuple[Motif, ...]:
     """The motifs of a record, in the order of their addresses."""
     made = []
     for found in record.get("motifs", ()):
-        columns = {k: v for k, v in found.items() if k not in ("motif", "at", "status")}
+        columns = {k: v for k, v in found.items() if k not in ("motif", "at", "status", "count")}
         at = tuple(int(a, 16) if isinstance(a, str) else int(a) for a in found.get("at", ()))
-        made.append(Motif(str(found["motif"]), columns, at, str(found.get("status", "match"))))
+        status, count = str(found.get("status", "match")), int(found.get("count", 1))
+        made.append(Motif(str(found["motif"]), columns, at, status, count))
     return tuple(sorted(made, key=lambda motif: (motif.at[:1] or (0,), motif.motif)))
 
 
