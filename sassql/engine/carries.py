@@ -32,6 +32,11 @@ class Carries:
                 self._phis.setdefault(loop, []).append(value)
         self._into: dict[tuple[int, int], dict[Unit, list[Unit]]] = {}
 
+    @property
+    def most(self) -> int:
+        """The φ of the header that has the most."""
+        return max((len(found) for found in self._phis.values()), default=1)
+
     def loop_of(self, unit: Unit) -> int | None:
         """The loop whose header has the φ ``unit``; None for any other value."""
         if not isinstance(unit, int) or self._ssa.kind[unit] is not ValueKind.PHI:

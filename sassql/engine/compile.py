@@ -154,7 +154,7 @@ class Compiler:
         called = names.within(loops)
         match statement:
             case Line():
-                yield atoms.line_atom(statement, self.own, called)
+                yield atoms.line_atom(statement, self.own, called, loops[-1] if loops else "")
             case Flow():
                 yield atoms.flow_atom(statement, self.own, called, loops)
             case Slice():

@@ -70,12 +70,12 @@ def label_of(line: Line) -> str:
     return line.label or f"line {line.at.line}:{line.at.column}"
 
 
-def line_atom(line: Line, own: Classes, called: Called) -> LineAtom:
+def line_atom(line: Line, own: Classes, called: Called, region: str = "") -> LineAtom:
     """A line with what is compared where it lies."""
     slots = tuple(_slots(line, called))
     label = label_of(line)
     keys = frozenset({label, *(slot.key for slot in slots if slot.key)})
-    return LineAtom(line.at.line, keys, label, line, LineMatcher(line, own), slots)
+    return LineAtom(line.at.line, keys, label, line, LineMatcher(line, own), slots, region)
 
 
 def _slots(line: Line, called: Called) -> Iterator[Slot]:

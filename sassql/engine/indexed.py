@@ -36,6 +36,8 @@ from sassql.engine.view import Candidate, View
 
 _KEYED = (SlotKind.VALUE, SlotKind.GUARD, SlotKind.TERM)
 _LAST = 1e12
+_WORTH_FILTERING = 4
+"""Fewer candidates are not looked at for the loop that they lie in."""
 Index = dict[Unit, list[Candidate]]
 
 
@@ -45,9 +47,22 @@ class Lookup:
     def __init__(self, view: View) -> None:
         self._view = view
         self._indices: dict[tuple[int, Slot], Index] = {}
+        self._inside: dict[tuple[int, int], list[Candidate]] = {}
 
     def candidates(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         """A superset of the candidates that agree with ``bindings``; in address order."""
+        found = self._by_value(line, bindings)
+        loop = bindings.loops.get(line.region)
+        if loop is None or len(found) < _WORTH_FILTERING:
+            return found
+        if found is self._view.candidates(line):
+            key = (id(line), loop)
+            if key not in self._inside:
+                self._inside[key] = [c for c in found if self._view.lies_in(c.index, loop)]
+            return self._inside[key]
+        return [c for c in found if self._view.lies_in(c.index, loop)]
+
+    def _by_value(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         best: Sequence[Candidate] | None = None
         for slot in line.slots:
             occurrences = bindings.value(slot.key) if slot.kind in _KEYED else ()
@@ -121,8 +136,8 @@ class Indexed:
             case LineAtom():
                 return self._line(atom, view, known)
             case CarryAtom(loop=loop, plain=plain, primed=primed):
-                free = 1 if plain in known else 2 if primed in known else 60
-                return free if loop in known else free * 2
+                free = 1 if plain in known else 2 if primed in known else view.carries.most
+                return free if loop in known else free * max(1, len(view.loops))
             case FirstAtom():
                 return 40
             case UseAtom(inputs=inputs, outputs=outputs):

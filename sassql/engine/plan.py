@@ -53,12 +53,16 @@ class Atom:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineAtom(Atom):
-    """A line. ``label`` is the written one, or a made-up one that no user can write."""
+    """A line. ``label`` is the written one, or a made-up one that no user can write.
+
+    ``region`` is the innermost loop around it, or empty.
+    """
 
     label: str
     written: Line
     matcher: LineMatcher
     slots: tuple[Slot, ...]
+    region: str
 
     @property
     def named(self) -> bool:
