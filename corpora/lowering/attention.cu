@@ -191,6 +191,7 @@ extern "C" __global__ void attn_smem_probs(
 //@ special fn=EX2 count=2
 //@ fma_chain loop=yes kind=rescale count=3
 //@ vec load=8 store=8
+//@ thread_reduce op=online axis=loop
 extern "C" __global__ void attn_online_warp(
     const float2* __restrict__ Q,
     const float2* __restrict__ K,
@@ -233,6 +234,7 @@ extern "C" __global__ void attn_online_warp(
 //@ sync count=2 in_loop=yes
 //@ special fn=EX2 count=2
 //@ thread_reduce op=sum_of_products axis=unrolled32
+//@ thread_reduce op=online axis=loop
 extern "C" __global__ void attn_flash_tile(
     const float* __restrict__ Q,
     const float* __restrict__ K,

@@ -140,7 +140,7 @@ extern "C" __global__ void dc_lcg(
 }
 
 // Subtracts lane 0's value, a broadcast of an input and not of a reduction.
-//@ not motif=broadcast reason=lane0_value_is_input_not_reduction
+//@ not motif=broadcast_reduction reason=lane0_value_is_input_not_reduction
 //@ broadcast of=input via=shuffle
 extern "C" __global__ void dc_bcast_input(const float* __restrict__ x, float* __restrict__ y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -92,6 +92,7 @@ extern "C" __global__ void rt_two_loops(
 // Stores T and reads it back after a memory fence.
 //@ elementwise f=two_stage vec=1
 //@ roundtrip space=global array=T sync=fence same_thread=yes survives=yes observed=yes
+//@ sync kind=fence count=1
 extern "C" __global__ void rt_fence(const float* __restrict__ x, float* T, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
@@ -151,6 +152,7 @@ extern "C" __global__ void rt_local(
 //@ roundtrip space=global array=y sync=barrier same_thread=yes survives=yes observed=overwritten
 //@ dead_intermediate array=y reason=same_address_overwritten
 //@ sync count=1
+//@ elementwise f=two_stage via=global vec=1
 extern "C" __global__ void rt_overwrite(const float* __restrict__ x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {

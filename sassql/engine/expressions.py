@@ -256,5 +256,6 @@ FUNCTIONS: dict[str, Callable[[list[object]], object]] = {
     "relation": functions.index_relation,
     "pow": functions.power,
     "distinct": functions.distinct,
+    "twin": functions.twin,
 }
 """The functions of the language; `sassql.lang.vocabulary.FUNCTIONS` has their names."""

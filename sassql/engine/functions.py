@@ -5,7 +5,7 @@ from __future__ import annotations
 from sassql.engine.pairs import remembered
 from sassql.engine.things import Many, ValueRef, flat, single
 from sassql.facts.addresses import Address
-from sassql.facts.index_relation import Relation, relation
+from sassql.facts.index_relation import Relation, relation, same_walk
 
 _OTHERWISE = 1
 """`case` has one argument more than pairs where it ends with a default."""
@@ -55,6 +55,15 @@ def index_relation(arguments: list[object]) -> object:
     if not isinstance(one, Address) or not isinstance(other, Address):
         return None
     return _relation(one, other)
+
+
+def twin(arguments: list[object]) -> object:
+    """``twin(&A, &B)``: whether one thread goes through the same places, each in its own loop."""
+    one, other = (single(a) for a in arguments[:2])
+    if not isinstance(one, Address) or not isinstance(other, Address):
+        return None
+    answer = same_walk(one, other)
+    return None if answer is None else answer
 
 
 def power(arguments: list[object]) -> object:

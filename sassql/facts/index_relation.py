@@ -65,6 +65,32 @@ def relation(read: Address, written: Address) -> Relation:
     return _by_offset(read, written, ratio) if rest else Relation.DISPLACED
 
 
+def same_walk(a: Address, b: Address) -> bool | None:
+    """Whether two accesses of one thread go through the same places, each in the iterations of its own loops.
+
+    Loop counters with equal strides stand for each other. None where an address is opaque.
+    """
+    if AddressKind.OPAQUE in (a.kind, b.kind):
+        return None
+    if a.base != b.base or a.space is not b.space:
+        return False
+    return a.offset == b.offset and _walk(a.polynomial) == _walk(b.polynomial)
+
+
+def _walk(polynomial: Polynomial) -> tuple[dict[Monomial, int], list[tuple[tuple[str, ...], int]]]:
+    """Terms without loop counters; and those with them, the counters left out."""
+    fixed: dict[Monomial, int] = {}
+    moving = []
+    for monomial, coefficient in polynomial.terms:
+        counters = [a for a in monomial if a.kind is AtomKind.COUNTER]
+        if counters:
+            rest = tuple(a.key for a in monomial if a.kind is not AtomKind.COUNTER)
+            moving.append((rest, coefficient))
+        else:
+            fixed[monomial] = coefficient
+    return fixed, sorted(moving)
+
+
 def _varies(atom: Atom) -> bool:
     """True where threads or iterations have different values of an atom."""
     if atom.kind is AtomKind.SPECIAL:
