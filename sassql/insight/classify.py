@@ -15,6 +15,8 @@ from sassql.resources import folder
 
 RULES = "classes.sq"
 VOCABULARY = "vocabulary.tsv"
+BUDGET = 100_000
+"""Steps for a motif in a kernel: a library of thousands of kernels is not held up by one."""
 MOST_PLACES = 64
 """Addresses that a motif of a record lists; ``count`` says how often it was found."""
 
@@ -33,7 +35,7 @@ def rules(path: Path | None = None) -> Rules:
     Raises:
         PatternError: it cannot be read, does not parse or does not check.
     """
-    return Rules([load(path or folder("patterns") / RULES)], motifs=vocabulary())
+    return Rules([load(path or folder("patterns") / RULES)], motifs=vocabulary(), budget=BUDGET)
 
 
 def classify(kernel: Kernel, *, path: Path | None = None) -> dict[str, Any]:
