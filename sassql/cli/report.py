@@ -44,7 +44,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json"}
 @click.option(
     "--patterns",
     type=click.Path(path_type=Path, exists=True),
-    help="Folder or file of motifs; those that come with sassql by default.",
+    help="Folder or file of motifs, in place of those and the classes of `sassql classify`.",
 )
 @click.option("--title", default="", help="Heading of the report; the names of the inputs by default.")
 @click.option(

@@ -47,8 +47,8 @@ class Rows:
                 f'<tr class="source"><td></td><td class="bars">{drawn}</td>'
                 f'<td colspan="4">{escape(line.source)}</td></tr>'
             )
-        colours = {colour(self._motifs[n].motif): n for n in line.motifs}
-        style = "".join(f" c{c}" for c in list(colours)[:1])
+        motifs = sorted(line.motifs, key=lambda n: len(self._motifs[n].at))  # the rarest gives the colour
+        style = f" c{colour(self._motifs[motifs[0]].motif)}" if motifs else ""
         tagged = " tagged" if line.tags else ""
         head, _, rest = str(escape(line.text)).partition(str(escape(line.opcode)) if line.opcode else "\0")
         text = f"{head}<b>{escape(line.opcode)}</b>{rest}" if line.opcode else str(escape(line.text))
@@ -62,7 +62,7 @@ class Rows:
 
     def _notes(self, line: Line) -> str:
         notes = [f'<span class="tag">{escape(tag)}</span>' for tag in line.tags]
-        for number in line.motifs:
+        for number in sorted(line.motifs, key=lambda n: len(self._motifs[n].at)):
             motif = self._motifs[number]
             notes.append(
                 f'<span class="chip c{colour(motif.motif)}">{escape(motif.motif)} {number + 1}</span>'
