@@ -110,7 +110,7 @@ def positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:
     for held in used.outputs if used is not None else ():
         if isinstance(held, tuple) and isinstance(held[-1][0], int):
             return [view.made_at(held[-1][0])]
-    return []
+    return [view.ways.of(index) for index in used.at[-1:]] if used is not None else []
 
 
 def order(atom: OrderAtom, solver: Solver, bindings: Bindings) -> Bindings | None:

@@ -99,3 +99,17 @@ def test_rows_found_before_the_budget_ran_out_stay(match):
 
 def test_an_empty_kernel(kernel_of):
     assert Pattern.parse("motif m { f: FADD %x }").match(kernel_of("EXIT ;")) == []
+
+
+def test_only_the_facts_that_a_motif_asks_for_are_computed(match, kernel_of, pattern_of):
+    text = "LDG.E R1, desc[UR4][R8.64] ;\nFADD R2, R1, R1 ;\nSTG.E desc[UR4][R10.64], R2 ;\nEXIT ;"
+    dear = {"addresses", "meanings", "slices", "memory_flow", "postdominators"}
+    kernel = kernel_of(text)
+    assert (
+        len(pattern_of("l: LDG %x\nf: <add> %y, %x, _\nst: STG _, %y\nflow %x -> %y via <add>").match(kernel))
+        == 1
+    )
+    assert dear.isdisjoint(kernel._facts)
+    assert len(pattern_of("st: STG [&A], %y\nslice %y : some LDG").match(kernel)) == 1
+    assert {"addresses", "slices"} <= kernel._facts.keys()
+    assert "meanings" not in kernel._facts
