@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.errors import UsageError
-from sassql.insight.coverage import missed
+from sassql.insight.coverage import missed, one_way
 from sassql.insight.dag import Dag, Ids
 from sassql.insight.dependencies import same_dependencies
 from sassql.insight.launch import TYPES, Launch, Shape, read_launch
@@ -87,6 +87,7 @@ def compare(
     budget: int = DEFAULT_BUDGET,
     coverage: bool = True,
     strict: bool = False,
+    quick: bool = False,
 ) -> Comparison:
     """Compare two kernels on the shapes of a launch description.
 
@@ -100,6 +101,7 @@ def compare(
         budget: most instructions that a run may issue.
         coverage: refuse an answer where a live block of a kernel ran on no shape.
         strict: take scratch buffers for outputs as well.
+        quick: only tell E0 from everything else, which is then called ``not_shown``; no errors are predicted.
 
     Returns:
         The result; a kernel that is not covered gives the level ``refused`` and the reason.
@@ -110,7 +112,7 @@ def compare(
     described = launch if isinstance(launch, Launch) else read_launch(launch, a.name, b.name)
     every = tuple(shapes) if shapes else described.shapes
     result = Comparison(a.name, b.name, a.arch, b.arch, shapes=[dict(s) for s in every])
-    judge = _Judge(result, described, tolerance, strict)
+    judge = _Judge(result, described, tolerance, strict, quick)
     covered = Coverage()
     for number, shape in enumerate(every):
         dag = Dag()
@@ -126,8 +128,14 @@ def compare(
                 )
         covered.add(runs)
         judge.shape(shape, dag, runs)
-    if coverage and (text := covered.missing(a, b)):
+        if quick and any(judge.worst.values()):
+            break
+    text = covered.missing(a, b)
+    if text and coverage and not described.partial and not (quick and any(judge.worst.values())):
         return ended(result, REFUSED, text)
+    if text:
+        result.notes.append(text.partition(";")[0])
+    result.notes += covered.one_sided(a, b)
     judge.finish()
     return result
 
@@ -146,36 +154,58 @@ def shape_text(shape: Shape) -> str:
 
 
 class Coverage:
-    """What both kernels reached over all shapes."""
+    """What the kernels reached over all shapes."""
 
     def __init__(self) -> None:
         self.reached: list[npt.NDArray[np.bool_]] = []
+        self.ways: list[npt.NDArray[np.bool_]] = []
         self.skipped: list[set[tuple[int, int]]] = []
 
     def add(self, runs: list[Run]) -> None:
+        """Add the runs of a shape."""
         if not self.reached:
             self.reached = [r.reached.copy() for r in runs]
+            self.ways = [r.ways.copy() for r in runs]
             self.skipped = [set(r.skipped) for r in runs]
             return
         for place, one in enumerate(runs):
             self.reached[place] |= one.reached
+            self.ways[place] |= one.ways
             self.skipped[place] |= one.skipped
 
     def missing(self, *kernels: Kernel) -> str:
-        for name, kernel, reached, skipped in zip("AB", kernels, self.reached, self.skipped, strict=False):
-            places = missed(kernel, reached, skipped)
-            if places:
-                some = ", ".join(f"{p:#x}" for p in places[:4]) + (" …" if len(places) > 4 else "")
-                what = f"{len(places)} blocks ran on no shape ({some})"
-                return f"{name} ({kernel.name}): {what}; add a shape that runs them"
+        """What no shape has run, as a reason; empty where every way was gone."""
+        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
+            blocks = missed(kernel, self.reached[place], self.skipped[place])
+            if blocks:
+                what = _places(blocks, "block")
+                return f"{name} ({kernel.name}): {what} ran on no shape; add a shape that runs it"
         return ""
+
+    def one_sided(self, *kernels: Kernel) -> list[str]:
+        """Conditions that came out one way everywhere, as notes: elsewhere the kernels may differ."""
+        found = []
+        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
+            single = one_way(kernel, self.reached[place], self.ways[place], self.skipped[place])
+            if single:
+                text = f"{_places(single, 'condition')} came out the same way on every shape"
+                found.append(f"{name} ({kernel.name}): {text}")
+        return found
+
+
+def _places(addresses: list[int], what: str) -> str:
+    more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
+    return f"the {what} at {addresses[0]:#x}{more}"
 
 
 class _Judge:
     """Collects what the shapes say."""
 
-    def __init__(self, result: Comparison, launch: Launch, tolerance: float, strict: bool) -> None:
-        self.result, self.launch, self.tolerance, self.strict = result, launch, tolerance, strict
+    def __init__(
+        self, result: Comparison, launch: Launch, tolerance: float, strict: bool, quick: bool
+    ) -> None:
+        self.result, self.launch, self.tolerance = result, launch, tolerance
+        self.strict, self.quick = strict, quick
         self.worst: dict[str, int] = {}
         self.reasons: list[str] = []
         self.same_stores = True
@@ -198,7 +228,7 @@ class _Judge:
         if not pairs:
             return
         draws = Draws.of(self.launch, shape, SAMPLES)
-        grading = Grading(dag, pairs, draws)
+        grading = Grading(dag, pairs, draws, self.quick)
         for pair, part in zip(pairs, grading.grades, strict=True):
             grade = int(part.max())
             self.worst[pair.name] = max(self.worst.get(pair.name, 0), grade)
@@ -209,6 +239,8 @@ class _Judge:
                     f"{pair.name}: {len(wrong)} of {len(part)} elements {LEVELS[grade]}, "
                     f"first {first} ({shape_text(shape)})"
                 )
+        if self.quick:
+            return
         found = grading.errors()
         if found is not None:
             old = self.measured or [0.0, 0.0, 0.0]

@@ -38,6 +38,8 @@ def branch(form: Form, execution: Execution) -> Run:
             if nodes is not None:
                 raise Refused("a uniform branch on unknown data is not covered")
             holds &= bits
+        if conditions:
+            machine.note_way(holds)
         machine.pc[threads[holds]] = target
 
     return run
@@ -346,6 +348,7 @@ def fence(form: Form, execution: Execution) -> Run:
 
 
 @special("nothing")
+@special("give_way")
 def nothing(form: Form, execution: Execution) -> Run:
     """Instructions that compute nothing in this model."""
     return lambda machine, chosen: None

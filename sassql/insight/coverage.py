@@ -1,4 +1,4 @@
-"""Which live blocks of a kernel no run has reached.
+"""Which live blocks of a kernel no run has reached, and which branches went one way only.
 
 Not live are padding, fillers, copies for diverged warps, the compiler's slow paths, and what can be
 reached only through a branch side that a run has assumed not to be taken.
@@ -10,9 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.facts.blocks import Blocks
+from sassql.isa.execution import execution_of
 from sassql.model.kernel import Kernel
 
+_YIELDING = "give_way"
+"""The primitive of an instruction that lets lanes that are behind catch up."""
 _NOT_LIVE = frozenset({"padding", "slowpath", "div_copy"})
+
+
+def _waits(kernel: Kernel, blocks: Blocks, block: int) -> bool:
+    """Whether a block does nothing but go back to a place that yields to lanes that are behind (sm_75)."""
+    first, last = int(blocks.start[block]), int(blocks.end[block])
+    if last - first != 1 or len(blocks.successors[block]) != 1:
+        return False
+    after = blocks.successors[block][0]
+    places = range(int(blocks.start[after]), int(blocks.end[after]))
+    found = (execution_of(kernel.forms[kernel.rows[index]]) for index in places)
+    return any(not isinstance(one, str) and one.primitive == _YIELDING for one in found)
 
 
 def missed(kernel: Kernel, reached: npt.NDArray[np.bool_], skipped: set[tuple[int, int]]) -> list[int]:
@@ -33,7 +47,32 @@ def missed(kernel: Kernel, reached: npt.NDArray[np.bool_], skipped: set[tuple[in
         first, last = int(blocks.start[block]), int(blocks.end[block])
         if reached[first] or _NOT_LIVE & set(tags.get(first, ())):
             continue
+        if _waits(kernel, blocks, block):
+            continue
         if all("filler" in tags.get(index, ()) for index in range(first, last)):
             continue
         found.append(int(kernel.addresses[first]))
     return found
+
+
+def one_way(
+    kernel: Kernel,
+    reached: npt.NDArray[np.bool_],
+    ways: npt.NDArray[np.bool_],
+    skipped: set[tuple[int, int]],
+) -> list[int]:
+    """Addresses of branches and exits with a condition that never failed, or never held."""
+    tags = kernel.fact("tags")
+    assumed = {branch for branch, _ in skipped}
+    decided = np.flatnonzero(reached & ways.any(axis=0) & ~ways.all(axis=0))
+    return [
+        int(kernel.addresses[index])
+        for index in decided.tolist()
+        if index not in assumed and not _NOT_LIVE & set(tags.get(index, ())) and _decides(kernel, index)
+    ]
+
+
+def _decides(kernel: Kernel, index: int) -> bool:
+    """False for an exit or branch whose condition is no condition, such as `@!PT`."""
+    guard = kernel.forms[kernel.rows[index]].guard
+    return guard is None or guard.index is not None

@@ -5,6 +5,7 @@
     grid = ["ceil(n / 128)"]
     shared = "4 * n"                              # dynamic shared memory, bytes
     args = ["x:in:f32[n]", "y:out:f32[n]", "s:f32", "n:i32"]
+    partial = true                                # blocks that no shape runs are a note; without it a refusal
     [[shape]]
     n = 1000
 
@@ -53,6 +54,7 @@ DIRECTIONS = frozenset({"in", "out", "inout", "scratch"})
 _BUFFER = re.compile(r"(\w+):(in|out|inout|scratch):(\w+)\[(.*?)\](?:=(.+))?")
 _NUMBER = re.compile(r"(\w+):(\w+)(?:=(.+))?")
 _SIDES = ("launch", "a", "b")
+_ENTRIES = frozenset({"block", "grid", "shared", "args", "partial"})
 Shape = dict[str, int]
 
 
@@ -88,6 +90,8 @@ class Launch:
     a: Side
     b: Side
     shapes: tuple[Shape, ...]
+    partial: bool = False
+    """Blocks that no shape reaches are a note, and no reason to refuse an answer."""
 
 
 def read_launch(source: str | Path | Mapping[str, Any], a: str = "", b: str = "") -> Launch:
@@ -122,7 +126,8 @@ def parse_launch(table: Mapping[str, Any], where: str, a: str = "", b: str = "")
     first, second = sides.get("a", both), sides.get("b", both)
     if first is None or second is None:
         raise UsageError(f"{where}: it needs a [launch], or an [a] and a [b]")
-    return Launch(first, second, _shapes(table.get("shape", [{}]), where))
+    partial = any(bool(table[name].get("partial")) for name in _SIDES if name in table)
+    return Launch(first, second, _shapes(table.get("shape", [{}]), where), partial)
 
 
 def _of_kernels(table: Mapping[str, Any], where: str, a: str, b: str) -> Launch:
@@ -135,11 +140,13 @@ def _of_kernels(table: Mapping[str, Any], where: str, a: str, b: str) -> Launch:
         (p for p in table.get("pair", ()) if (p.get("a"), p.get("b")) == (a, b)), {}
     )
     sides = []
+    partial = bool(pair.get("partial")) or any(bool(kernels[name].get("partial")) for name in (a, b))
     for name, key in ((a, "launch_a"), (b, "launch_b")):
         entries = {**kernels[name], **pair.get(key, {})}
         shapes = entries.pop("shapes", [])
         sides.append((_side(entries, f"{where}: [kernel.{name}]"), shapes))
-    return Launch(sides[0][0], sides[1][0], _shapes(pair.get("shapes", sides[0][1]) or [{}], where))
+    shapes = _shapes(pair.get("shapes", sides[0][1]) or [{}], where)
+    return Launch(sides[0][0], sides[1][0], shapes, partial)
 
 
 def _shapes(shapes: object, where: str) -> tuple[Shape, ...]:
@@ -155,9 +162,9 @@ def _shapes(shapes: object, where: str) -> tuple[Shape, ...]:
 
 
 def _side(table: Mapping[str, Any], where: str) -> Side:
-    unknown = sorted(set(table) - {"block", "grid", "shared", "args"})
+    unknown = sorted(set(table) - _ENTRIES)
     if unknown:
-        raise UsageError(f"{where} has an entry {unknown[0]!r}; known are block, grid, shared, args")
+        raise UsageError(f"{where} has an entry {unknown[0]!r}; known are {', '.join(sorted(_ENTRIES))}")
     missing = sorted({"block", "grid", "args"} - set(table))
     if missing:
         raise UsageError(f"{where} has no {missing[0]}")

@@ -45,6 +45,8 @@ class Counters:
 
     steps: int = 0
     reached: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    ways: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros((2, 0), np.bool_))
+    """By instruction that decides where threads go: whether its condition failed, and held, somewhere."""
 
 
 class Machine:
@@ -73,7 +75,8 @@ class Machine:
         self.undefined = 0
         self.skipped: set[tuple[int, int]] = set()
         self.assumptions: dict[tuple[int, str], Assumption] = {}
-        self.counters = Counters(reached=np.zeros(len(kernel.form_ids), np.bool_))
+        count = len(kernel.form_ids)
+        self.counters = Counters(0, np.zeros(count, np.bool_), np.zeros((2, count), np.bool_))
         self.depth = 0
         self.here = 0
         self._ops: list[Op | None] = [None] * len(kernel.form_ids)
@@ -192,6 +195,8 @@ class Machine:
         bits, nodes = self.state.guard(op.guard, chosen)
         threads = self.threads(chosen)
         mask = np.broadcast_to(bits, threads.shape)
+        if op.control:
+            self.note_way(mask, nodes)
         if nodes is None:
             if mask.all():
                 op.run(self, chosen)
@@ -205,6 +210,12 @@ class Machine:
         from sassql.insight import forks  # noqa: PLC0415  (the two call each other)
 
         forks.guarded(self, op, threads[~known], nodes[~known])
+
+    def note_way(self, holds: npt.NDArray[np.bool_], nodes: Bits | None = None) -> None:
+        """Remember which ways the instruction that runs now has sent threads; unknown data send them both."""
+        unknown = nodes is not None
+        self.counters.ways[0, self.here] |= unknown or not holds.all()
+        self.counters.ways[1, self.here] |= unknown or bool(holds.any())
 
     def _release(self, group: Words, stop: int) -> bool:
         """Let go on who waits for nobody any more; whether anybody does."""

@@ -79,10 +79,12 @@ def reader(form: Form, place: int, kind: str) -> Reader:
     signs = _signed(operand, kind)
     if kind == "u":
         return _addend(plain, operand)
-    if not signs or (isinstance(operand, ImmediateOperand)):
+    if isinstance(operand, ImmediateOperand):
         return plain
     if kind == "r" and (operand.negated or operand.absolute):
         raise Refused(f"{form.opcode} with the operand {operand.text} is not covered")
+    if not signs:
+        return plain
 
     def read(runs: Runs, chosen: Chosen) -> Value:
         value = plain(runs, chosen)

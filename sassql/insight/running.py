@@ -44,6 +44,7 @@ class Run:
     assumptions: list[Assumption]
     steps: int
     skipped: set[tuple[int, int]]
+    ways: npt.NDArray[np.bool_]
 
     def numbers(self, name: str, draws: Draws) -> npt.NDArray[Any]:
         """The bits of a buffer's elements for the first sample."""
@@ -99,5 +100,13 @@ def run(
         )
     assumptions, counters = list(machine.assumptions.values()), machine.counters
     return Run(
-        kernel, prepared, machine.dag, outputs, counters.reached, assumptions, counters.steps, machine.skipped
+        kernel,
+        prepared,
+        machine.dag,
+        outputs,
+        counters.reached,
+        assumptions,
+        counters.steps,
+        machine.skipped,
+        counters.ways,
     )

@@ -9,7 +9,43 @@ from running import LAUNCH, check
 import sassql
 from sassql.insight.launch import read_launch
 
-SOME = ["ew_sigmoid", "ew_sin", "ew_gelu_erf", "ew_relu_f4", "ewh_axpb", "ewh_relu_bf16", "ewh_scale_mixed8", "aff_channel", "dc_intdiv", "dc_lcg", "dc_bitonic", "argmax_warp", "argmax_packed", "br_sum_warp", "br_count", "conv_dw3x3_smem", "dot_dp4a", "dot_half2", "embed_scatter_add", "gemm_tiled16", "gemm_wmma", "gemm_cpasync", "gr_lastblock", "gr_atomic_imax", "hist_shared", "ln_welford_warp", "rt_local", "scan_block", "sm_online_warp", "tr_padded", "wr_dsum_xor", "wr_isum_redux", "wr_hmax2_xor", "xent_warp", "topk4_thread"]
+SOME = [
+    "ew_sigmoid",
+    "ew_sin",
+    "ew_gelu_erf",
+    "ew_relu_f4",
+    "ewh_axpb",
+    "ewh_relu_bf16",
+    "ewh_scale_mixed8",
+    "aff_channel",
+    "dc_intdiv",
+    "dc_lcg",
+    "dc_bitonic",
+    "argmax_warp",
+    "argmax_packed",
+    "br_sum_warp",
+    "br_count",
+    "conv_dw3x3_smem",
+    "dot_dp4a",
+    "dot_half2",
+    "embed_scatter_add",
+    "gemm_tiled16",
+    "gemm_wmma",
+    "gemm_cpasync",
+    "gr_lastblock",
+    "gr_atomic_imax",
+    "hist_shared",
+    "ln_welford_warp",
+    "rt_local",
+    "scan_block",
+    "sm_online_warp",
+    "tr_padded",
+    "wr_dsum_xor",
+    "wr_isum_redux",
+    "wr_hmax2_xor",
+    "xent_warp",
+    "topk4_thread",
+]
 LARGEST = 1e-5
 
 
