@@ -10,7 +10,7 @@ from sassql.insight.compiling import Run, special
 from sassql.insight.memory import SIZES, Memory, narrow_load, narrow_store
 from sassql.insight.operands import Reader, address, reader
 from sassql.insight.primitives import PRIMITIVES
-from sassql.insight.state import Bits, Chosen, Refused, Value, general
+from sassql.insight.state import Bits, Chosen, Fault, Refused, Value, general
 from sassql.insight.tracking import Words
 from sassql.isa.execution import Execution
 from sassql.model.form import Form
@@ -58,7 +58,13 @@ def words_of(
     if space == "local":
         memory = machine.local
         return memory, memory.locate(addresses, size, machine.place) + threads * memory.words
-    return machine.global_memory, machine.global_memory.locate(addresses, size, machine.place)
+    memory = machine.global_memory
+    if space == "generic":  # which window it means is not looked at
+        try:
+            return memory, memory.locate(addresses, size, machine.place)
+        except Fault:
+            raise Refused("a generic address outside of the buffers is not covered") from None
+    return memory, memory.locate(addresses, size, machine.place)
 
 
 def _kind(execution: Execution) -> tuple[str, int]:
