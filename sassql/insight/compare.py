@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.errors import UsageError
-from sassql.insight.coverage import missed, one_way
+from sassql.insight.coverage import Coverage
 from sassql.insight.dag import Dag, Ids
 from sassql.insight.dependencies import same_dependencies
 from sassql.insight.launch import TYPES, Launch, Shape, read_launch
@@ -115,19 +115,11 @@ def compare(
     judge = _Judge(result, described, tolerance, strict, quick)
     covered = Coverage()
     for number, shape in enumerate(every):
-        dag = Dag()
-        runs: list[Run] = []
-        for kernel, side, name in ((a, described.a, "A"), (b, described.b, "B")):
-            try:
-                runs.append(run(kernel, side, shape, crossing=number % 2 == 0, dag=dag, budget=budget))
-            except Refused as reason:
-                return ended(result, REFUSED, f"{name} ({kernel.name}): {reason}")
-            except Fault as reason:
-                return ended(
-                    result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {shape_text(shape)}: {reason}"
-                )
+        runs = _both(result, described, (a, b), shape, number % 2 == 0, budget)
+        if runs is None:
+            return result
         covered.add(runs)
-        judge.shape(shape, dag, runs)
+        judge.shape(shape, runs[0].dag, runs)
         if quick and any(judge.worst.values()):
             break
     text = covered.missing(a, b)
@@ -138,6 +130,29 @@ def compare(
     result.notes += covered.one_sided(a, b)
     judge.finish()
     return result
+
+
+def _both(
+    result: Comparison,
+    launch: Launch,
+    kernels: tuple[Kernel, Kernel],
+    shape: Shape,
+    crossing: bool,
+    budget: int,
+) -> list[Run] | None:
+    """Both runs on a shape; None where one of them ends the comparison."""
+    dag = Dag()
+    runs: list[Run] = []
+    for kernel, side, name in zip(kernels, (launch.a, launch.b), "AB", strict=True):
+        try:
+            runs.append(run(kernel, side, shape, crossing=crossing, dag=dag, budget=budget))
+        except Refused as reason:
+            ended(result, REFUSED, f"{name} ({kernel.name}): {reason}")
+            return None
+        except Fault as reason:
+            ended(result, LEVELS[NOT_SHOWN], f"{name} ({kernel.name}), {shape_text(shape)}: {reason}")
+            return None
+    return runs
 
 
 def ended(result: Comparison, level: str, reason: str) -> Comparison:
@@ -151,51 +166,6 @@ def ended(result: Comparison, level: str, reason: str) -> Comparison:
 def shape_text(shape: Shape) -> str:
     """A shape in a message."""
     return ", ".join(f"{k}={v}" for k, v in shape.items()) or "the one shape"
-
-
-class Coverage:
-    """What the kernels reached over all shapes."""
-
-    def __init__(self) -> None:
-        self.reached: list[npt.NDArray[np.bool_]] = []
-        self.ways: list[npt.NDArray[np.bool_]] = []
-        self.skipped: list[set[tuple[int, int]]] = []
-
-    def add(self, runs: list[Run]) -> None:
-        """Add the runs of a shape."""
-        if not self.reached:
-            self.reached = [r.reached.copy() for r in runs]
-            self.ways = [r.ways.copy() for r in runs]
-            self.skipped = [set(r.skipped) for r in runs]
-            return
-        for place, one in enumerate(runs):
-            self.reached[place] |= one.reached
-            self.ways[place] |= one.ways
-            self.skipped[place] |= one.skipped
-
-    def missing(self, *kernels: Kernel) -> str:
-        """What no shape has run, as a reason; empty where every way was gone."""
-        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
-            blocks = missed(kernel, self.reached[place], self.skipped[place])
-            if blocks:
-                what = _places(blocks, "block")
-                return f"{name} ({kernel.name}): {what} ran on no shape; add a shape that runs it"
-        return ""
-
-    def one_sided(self, *kernels: Kernel) -> list[str]:
-        """Conditions that came out one way everywhere, as notes: elsewhere the kernels may differ."""
-        found = []
-        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
-            single = one_way(kernel, self.reached[place], self.ways[place], self.skipped[place])
-            if single:
-                text = f"{_places(single, 'condition')} came out the same way on every shape"
-                found.append(f"{name} ({kernel.name}): {text}")
-        return found
-
-
-def _places(addresses: list[int], what: str) -> str:
-    more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
-    return f"the {what} at {addresses[0]:#x}{more}"
 
 
 class _Judge:

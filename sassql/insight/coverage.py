@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.facts.blocks import Blocks
+from sassql.insight.running import Run
 from sassql.isa.execution import execution_of
 from sassql.model.kernel import Kernel
 
@@ -76,3 +77,48 @@ def _decides(kernel: Kernel, index: int) -> bool:
     """False for an exit or branch whose condition is no condition, such as `@!PT`."""
     guard = kernel.forms[kernel.rows[index]].guard
     return guard is None or guard.index is not None
+
+
+class Coverage:
+    """What the kernels reached over all shapes."""
+
+    def __init__(self) -> None:
+        self.reached: list[npt.NDArray[np.bool_]] = []
+        self.ways: list[npt.NDArray[np.bool_]] = []
+        self.skipped: list[set[tuple[int, int]]] = []
+
+    def add(self, runs: list[Run]) -> None:
+        """Add the runs of a shape."""
+        if not self.reached:
+            self.reached = [r.reached.copy() for r in runs]
+            self.ways = [r.ways.copy() for r in runs]
+            self.skipped = [set(r.skipped) for r in runs]
+            return
+        for place, one in enumerate(runs):
+            self.reached[place] |= one.reached
+            self.ways[place] |= one.ways
+            self.skipped[place] |= one.skipped
+
+    def missing(self, *kernels: Kernel) -> str:
+        """What no shape has run, as a reason; empty where every way was gone."""
+        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
+            blocks = missed(kernel, self.reached[place], self.skipped[place])
+            if blocks:
+                what = _places(blocks, "block")
+                return f"{name} ({kernel.name}): {what} ran on no shape; add a shape that runs it"
+        return ""
+
+    def one_sided(self, *kernels: Kernel) -> list[str]:
+        """Conditions that came out one way everywhere, as notes: elsewhere the kernels may differ."""
+        found = []
+        for place, (name, kernel) in enumerate(zip("AB", kernels, strict=False)):
+            single = one_way(kernel, self.reached[place], self.ways[place], self.skipped[place])
+            if single:
+                text = f"{_places(single, 'condition')} came out the same way on every shape"
+                found.append(f"{name} ({kernel.name}): {text}")
+        return found
+
+
+def _places(addresses: list[int], what: str) -> str:
+    more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
+    return f"the {what} at {addresses[0]:#x}{more}"

@@ -17,11 +17,11 @@ from sassql.insight.compare import (
     REFUSED,
     SAMPLES,
     Comparison,
-    Coverage,
     elements,
     ended,
     shape_text,
 )
+from sassql.insight.coverage import Coverage
 from sassql.insight.dag import Dag
 from sassql.insight.evaluation import rounded
 from sassql.insight.exact import Exact
