@@ -78,27 +78,35 @@ def first_reached(atom: FirstAtom, solver: Solver, bindings: Bindings) -> Iterat
     It is of the register file of the plain name; a value that a line reads as that name goes
     before one that none reads: it is the one that the next step takes.
     """
-    view = solver.view
     plain = bindings.value(atom.plain)
-    file = view.reach.file_of(_units(plain)[0]) if plain else ""
-    read = {u for line in atom.readers for u in view.read_as(line, atom.plain)}
-    found: list[tuple[bool, tuple[int, int], int, Unit]] = []
-    for unit in view.reach.all_units():
-        if not isinstance(unit, int) or (file and view.reach.file_of(unit) != file):
-            continue
+    file = solver.view.reach.file_of(_units(plain)[0]) if plain else ""
+    sources = [bindings.value(flow.source) for flow in atom.flows]
+    if not all(sources):
+        return
+    taken = {unit for source in sources for unit in _units(source)}
+    for unit in _in_turn(atom, file, solver):
         target = ((unit,),)
-        sources = [bindings.value(flow.source) for flow in atom.flows]
-        if any(unit in _units(source) for source in sources if source):
-            continue
-        if all(
-            source and _reaches(flow, solver, bindings, source, target) is True
+        if unit not in taken and all(
+            _reaches(flow, solver, bindings, source, target) is True
             for flow, source in zip(atom.flows, sources, strict=True)
         ):
-            found.append((unit not in read, view.rank(unit), unit, unit))
-    if found:
-        extended = bindings.with_value(atom.target, (min(found)[3],))
-        if extended is not None:
-            yield extended
+            extended = bindings.with_value(atom.target, (unit,))
+            if extended is not None:
+                yield extended
+            return
+
+
+def _in_turn(atom: FirstAtom, file: str, solver: Solver) -> list[int]:
+    """The values of a register file: those that are read as the plain name first, then by dominance."""
+    key = (id(atom), file)
+    known = solver.in_turn.get(key)
+    if known is None:
+        view = solver.view
+        read = {u for line in atom.readers for u in view.read_as(line, atom.plain)}
+        units = [u for u in view.reach.all_units() if isinstance(u, int)]
+        units = [u for u in units if not file or view.reach.file_of(u) == file]
+        known = solver.in_turn[key] = sorted(units, key=lambda u: (u not in read, view.rank(u), u))
+    return known
 
 
 def positions(name: str, solver: Solver, bindings: Bindings) -> list[Position]:

@@ -73,6 +73,8 @@ class Solver:
         self.watched = False
         view.count_used = lambda plan: count_used(plan, self)
         self._asked: set[Hashable] = set()
+        self.in_turn: dict[tuple[int, str], list[int]] = {}
+        """Values in the order in which a name that only flows bind may be each."""
         self.claimed: dict[int, frozenset[int]] = {}
         """By claim without names, the instructions that it speaks of."""
 
