@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sassql import resources
 from sassql.cli.inputs import Reading, input_options
+from sassql.cli.progress import Pace
 from sassql.cli.report_sides import Named, sides_of
 from sassql.errors import EXIT_NOTHING, UsageError
 from sassql.reading.load import Options, architectures
@@ -87,10 +84,12 @@ def report(
     reading = Reading(paths, arch, kernel_glob)
     if compare:
         ctx.exit(_compare(reading, _Request(output, format, patterns, jobs, title)))
-    with _progress() as (advance, compiling):
-        job = _job(reading, patterns, jobs, title, compiling)
-        document = _document(job, advance)
-        _write(document, job, output, format, advance)
+    options = Options(architectures(arch))
+    with Pace("reading", paths, options) as pace:
+        job = _job(reading, patterns, jobs, title, pace)
+        document = _document(job, pace)
+    with Pace("writing", paths, options) as pace:
+        _write(document, job, output, format, pace)
     reading.modules_read = document.cubins or len(document.kernels)
     reading.kernels_read = reading.kernels_wanted = len(document.kernels)
     click.echo(f"{len(document.kernels):,} kernels, {document.instructions:,} instructions", err=True)
@@ -116,14 +115,11 @@ def _compare(reading: Reading, request: _Request) -> int:
     if request.output is not None and request.output.endswith("/"):
         raise UsageError("a comparison is one file", hint="say -o changes.html")
     sides = sides_of(reading)
-    with _progress() as (advance, compiling):
-        made = [
-            comparison_pages.Side(
-                side.name, _job(side.reading, request.patterns, request.jobs, "", compiling)
-            )
-            for side in sides
-        ]
-        found = comparison_pages.compare(made[0], made[1], request.title, advance)
+    paths = tuple(path for side in sides for path in side.reading.paths)
+    with Pace("comparing", paths, Options(architectures(reading.arch))) as pace:
+        jobs = [_job(side.reading, request.patterns, request.jobs, "", pace) for side in sides]
+        made = [comparison_pages.Side(side.name, job) for side, job in zip(sides, jobs, strict=True)]
+        found = comparison_pages.compare(made[0], made[1], request.title, pace.advance)
     render = {
         "html": comparison_pages.to_html,
         "md": comparison_pages.to_markdown,
@@ -140,7 +136,7 @@ def _compare(reading: Reading, request: _Request) -> int:
     return max(codes)
 
 
-def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, compiling: Any) -> Job:  # noqa: ANN401
+def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, pace: Pace) -> Job:
     from sassql.report.build import Job  # noqa: PLC0415  (a second that `--help` does not need)
     from sassql.report.motifs import pattern_files  # noqa: PLC0415
 
@@ -152,15 +148,15 @@ def _job(reading: Reading, patterns: Path | None, jobs: int, title: str, compili
         jobs=jobs,
         title=title,
         classify=patterns is None,
-        compiling=compiling,
+        compiling=pace.compiling,
         problems=reading.problems,
     )
 
 
-def _document(job: Job, advance: Any) -> Document:  # noqa: ANN401
+def _document(job: Job, pace: Pace) -> Document:
     from sassql.report.build import build  # noqa: PLC0415
 
-    document = build(job, advance)
+    document = build(job, pace.advance)
     document.accuracy = accuracy(document) if job.classify else None
     return document
 
@@ -184,7 +180,7 @@ def _format(output: str | None, format: str | None) -> str:
     return format
 
 
-def _write(document: Document, job: Job, output: str | None, format: str, advance: Any) -> None:  # noqa: ANN401
+def _write(document: Document, job: Job, output: str | None, format: str, pace: Pace) -> None:
     from sassql.report import pages  # noqa: PLC0415
     from sassql.report.document import to_json  # noqa: PLC0415
     from sassql.report.markdown import to_markdown  # noqa: PLC0415
@@ -192,7 +188,7 @@ def _write(document: Document, job: Job, output: str | None, format: str, advanc
     if format == "html":
         assert output is not None
         folder = output.endswith("/") or Path(output).is_dir()
-        (pages.write_folder if folder else pages.write_file)(document, job, Path(output), advance)
+        (pages.write_folder if folder else pages.write_file)(document, job, Path(output), pace.advance)
         return
     _put(output, to_json(document) if format == "json" else to_markdown(document))
 
@@ -238,28 +234,3 @@ def accuracy(document: Document) -> Any:  # noqa: ANN401  (None, or the section 
         dict(found.decoys),
         tuple(mistakes),
     )
-
-
-@contextmanager
-def _progress() -> Iterator[tuple[Any, Any]]:
-    """A counter of kernels on stderr, where that is a terminal."""
-    console = Console(stderr=True)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("kernels", total=None)
-        done = 0
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            bar.update(task, description=f"{done:,} kernels")
-
-        def compiling(made: int, total: int, label: str) -> None:
-            bar.update(task, description=f"compiling {label} ({made} of {total})")
-
-        yield advance, compiling

@@ -24,8 +24,8 @@ from sassql.report.summary import Summarizer
 
 _TOOLS = ("nvdisasm",)
 
-Progress = Callable[[int], object]
-"""Called with how many kernels were done since the last call."""
+Progress = Callable[[Done], object]
+"""Called with what each task gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def build(job: Job, progress: Progress = lambda _: None) -> Document:
             counts.setdefault(record.arch, Counter()).update(answer["opcodes"])
         job.problems.extend(done.problems)
         document.cubins += done.cubins
-        progress(done.kernels)
+        progress(done)
     found.sort(key=lambda k: (-k.weight, k.demangled, k.arch, k.file, k.entry))
     document.kernels = [replace(record, id=f"k{number}") for number, record in enumerate(found, 1)]
     document.opcodes = {arch: dict(count.most_common()) for arch, count in sorted(counts.items())}

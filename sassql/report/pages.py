@@ -82,7 +82,7 @@ def sections(
             yield answer["id"], answer["section"]
         known = {str(problem) for problem in job.problems}
         job.problems.extend(p for p in done.problems if str(p) not in known)
-        progress(done.kernels)
+        progress(done)
 
 
 def write_file(document: Document, job: Job, path: Path, progress: Progress = lambda _: None) -> None:
