@@ -109,13 +109,25 @@ class Indexed:
         waiting = list(conjunction.atoms)
         known = set(bound)
         found: list[Atom] = []
+        costs: dict[int, float] = {}  # of what is waiting; it changes where a name of the atom becomes known
         while waiting:
             ready = [atom for atom in waiting if needed[id(atom)] <= known] or waiting
-            checks = [atom for atom in waiting if type(atom) in _KEPT]
-            best = min(ready, key=lambda a: self.cost(a, view, known) * _share(a, checks, known))
+            if len(ready) > 1:
+                for atom in ready:
+                    if id(atom) not in costs:
+                        costs[id(atom)] = self.cost(atom, view, known)
+                checks = [atom for atom in waiting if type(atom) in _KEPT]
+                best = min(ready, key=lambda a: costs[id(a)] * _share(a, checks, known))
+            else:
+                best = ready[0]
             waiting.remove(best)
             found.append(best)
-            known |= binds(best)
+            new = binds(best) - known
+            known |= new
+            if new:
+                for atom in waiting:
+                    if not atom.keys.isdisjoint(new):
+                        costs.pop(id(atom), None)
         return [*found, *once_more(conjunction)]
 
     def cost(self, atom: Atom, view: View, known: set[str]) -> float:
