@@ -10,7 +10,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from sassql.corpus.corpus import load
 from sassql.report import html, pages
+from tests.conftest import KERNELS
 from tests.report.conftest import HOSTILE
 
 
@@ -130,6 +132,43 @@ def test_a_folder_has_a_page_for_each_kernel(reported, tmp_path):
         links = [a["href"] for _, a in Elements(text).tags if a.get("href")]
         outside = [link for link in links if not link.startswith(("#", "data:"))]
         assert outside == ["../report.css", "../index.html"]
+
+
+def test_source_lines_stand_above_their_instructions(compiled, tmp_path):
+    from sassql.report.build import Job, build
+
+    path = tmp_path / "lines.cubin"
+    path.write_bytes(compiled("sm_90", "report.cu", "-lineinfo").cubin)
+    job = Job([path], (), jobs=1)
+    document = build(job)
+    record = next(k for k in document.kernels if k.name == "side_by_side")
+    kernel = next(k for k in load(path).kernels if k.name == "side_by_side")
+    made = pages.detail(kernel, record)
+    shown = [line.source for block in made.blocks for line in block.lines if line.source]
+
+    source = (KERNELS / "report.cu").read_text("utf-8").splitlines()
+    first = next(n for n, text in enumerate(source, 1) if "side_by_side" in text)
+    numbers = {int(place.rpartition(":")[2]) for place in shown}
+    assert numbers
+    assert numbers <= set(range(first, first + 5))
+    assert first + 3 in numbers  # y[i] = x[i] + …
+    assert f'<td colspan="4">{shown[0]}</td>' in html.fragment(made)
+
+
+def test_a_listing_without_resources_and_control_bits(compiled, tmp_path, ladders):
+    from sassql.report.build import Job, build
+
+    path = tmp_path / "listing.sass"
+    path.write_text(compiled("sm_90", "report.cu").listing())
+    job = Job([path], ladders, jobs=1)
+    document = build(job)
+    record = next(k for k in document.kernels if k.name == "row_softmax")
+    out = tmp_path / "report.html"
+    pages.write_file(document, job, out)
+
+    assert record.occupancy is None
+    assert len(record.motifs) == 2
+    assert f'id="data-{record.id}"' in out.read_text("utf-8")
 
 
 def test_long_addresses_are_told_by_their_buffer():
