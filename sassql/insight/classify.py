@@ -15,7 +15,7 @@ from sassql.resources import folder
 
 RULES = "classes.sq"
 VOCABULARY = "vocabulary.tsv"
-BUDGET = 100_000
+BUDGET = 600_000
 """Steps for a motif in a kernel: a library of thousands of kernels is not held up by one."""
 MOST_PLACES = 64
 """Addresses that a motif of a record lists; ``count`` says how often it was found."""
