@@ -35,6 +35,7 @@ Select = Callable[[Kernel], bool]
 
 TASK_BYTES = 256 << 10
 """Cubins that are sent to a process together; a bigger one is shared among several, kernel by kernel."""
+MOST_PARTS = 32
 ALONE_BYTES = 128 << 10
 """Below this everything is done here: starting processes takes longer."""
 
@@ -105,7 +106,7 @@ def _tasks(work: Iterator[Any], jobs: int) -> Iterator[Any]:
                 bundle, size = [], 0
             yield item
             continue
-        parts = min(jobs, -(-len(item.data) // TASK_BYTES))
+        parts = min(MOST_PARTS, -(-len(item.data) // TASK_BYTES)) if jobs > 1 else 1
         if parts > 1:
             if bundle:
                 yield _Task(tuple(bundle))
@@ -127,6 +128,8 @@ class _Worker:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._question: Question | None = None
+        self._last: tuple[RawCubin | None, list[Any]] = (None, [])
+        """The cubin that was read last: its parts come one after the other."""
 
     def do(self, item: Any) -> Done:  # noqa: ANN401
         if isinstance(item, Problem):
@@ -137,7 +140,7 @@ class _Worker:
             return replace(done, kernels=kernels)
         kernels = 0
         cubins = [(c.data, c.source) for c in item.cubins]
-        for result in read_modules(cubins, jobs=1):
+        for result in self._read(item):
             if isinstance(result, SassqlError):
                 if not item.part:
                     done.problems.append(Problem.of(result))
@@ -150,6 +153,14 @@ class _Worker:
             kernels += self._ask(module, done, item.part, item.parts)
         last = item.part == item.parts - 1
         return replace(done, kernels=kernels, cubins=len(cubins) if last else 0)
+
+    def _read(self, task: _Task) -> list[Any]:
+        if task.parts == 1:
+            return list(read_modules([(c.data, c.source) for c in task.cubins], jobs=1))
+        if self._last[0] != task.cubins[0]:
+            cubin = task.cubins[0]
+            self._last = cubin, list(read_modules([(cubin.data, cubin.source)], jobs=1))
+        return self._last[1]
 
     def _ask(self, module: Module, done: Done, part: int = 0, parts: int = 1) -> int:
         if self._question is None:
