@@ -23,6 +23,10 @@ MOST_NODES = 160
 """A picture with more boxes is a picture of nothing."""
 MOST_GROUPS = 40
 """Motifs of one kind are drawn as one box where there are more than this."""
+_NO_STEPS = frozenset(
+    ("vec", "sync", "divergence", "spill", "reuse", "reload", "special", "approx", "slowpath")
+)
+"""Motifs that say something of single accesses or branches: as boxes they would hide loads and stores."""
 _DRAWN = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC)
 _ACCESSES = ("load", "store", "atomic")
 
@@ -137,7 +141,7 @@ def _counted(group: _Group) -> str:
 
 def _groups(kernel: Kernel, record: KernelRecord) -> Iterator[_Group]:
     """Motifs first: a load that belongs to a motif is drawn with it."""
-    motifs = [m for m in record.motifs if m.at and m.status != "gave_up"]
+    motifs = [m for m in record.motifs if m.at and m.status != "gave_up" and m.motif not in _NO_STEPS]
     together = len(motifs) > MOST_GROUPS
     names = Counter(m.motif for m in motifs)
     found: dict[str, _Group] = {}
