@@ -1,10 +1,12 @@
 """Matching cost: every motif of `patterns/` on every kernel of a corpus, facts given.
 
-    python benchmarks/matching.py [--arch sm_90] [--naive] [--most N] [FILE ...]
+    python benchmarks/matching.py [--arch sm_90] [--motif PART] [--naive] [FILE ...]
+    python benchmarks/matching.py --adversarial
 
 Prints per motif the rows, the kernels that gave up, and the time; per kernel the median and
 the worst. ``--naive`` runs the exhaustive engine too, on kernels of at most 300 instructions,
-and compares the rows.
+and compares the rows. ``--adversarial`` runs patterns that no search can finish on a kernel of
+4,344 instructions: each has to end in a row that says so, within five seconds. Times are CPU times.
 """
 
 from __future__ import annotations
@@ -39,6 +41,31 @@ FACTS = [
 MOST_NAIVE = 300
 
 
+ADVERSARIAL = {
+    "a cross product": "a: <alu> %x\nb: <alu> %y\nc: <alu> %z\nwhere a.index + b.index == c.index + 77777",
+    "flows": "a: <alu> %x\nb: <alu> %y\nc: <alu> %z\nflow %x -> %y via any\nflow %y -> %z via any\nwhere a.index > c.index",
+    "chains": "chain 1+ { f: <alu> %s', %s, %b }\nflow %s' -> %z via any\nst: STG _, %z",
+    "negation": "a: <alu> %x\nno { b: <alu> %y\nc: <alu> %z\nwhere a.index + b.index + c.index == 99999 }",
+    "addresses": "a: LDS _, [&A]\nb: LDS _, [&B]\nc: LDS _, [&C]\nwhere overlaps(&A, &B) and overlaps(&B, &C)\nwhere a.index + c.index > 99999",
+    "slices": "a: <alu> %x\nb: <alu> %y\nslice %x : no MUFU\nslice %y : some BAR\nwhere a.index + b.index == 999999",
+}
+
+
+def adversarial() -> int:
+    program = sassql.load("corpora/lowering/attention.cu", arch="sm_75")
+    kernel = next(k for k in program.kernels if k.name == "attn_flash_tile")
+    for fact in FACTS:
+        kernel.fact(fact)
+    worst = 0.0
+    for name, text in ADVERSARIAL.items():
+        start = time.process_time()
+        rows = sassql.Pattern.parse("motif m {\n" + text + "\n}").match(kernel)
+        took = time.process_time() - start
+        worst = max(worst, took)
+        print(f"{name:16} {took:5.2f} s  {len(rows)} rows  {rows[-1].status if rows else 'nothing'}")
+    return 1 if worst > 5 else 0
+
+
 def plain(rows):
     return [
         (row.columns, {k: [i.index for i in v] for k, v in row.instructions.items()}, row.status, row.order)
@@ -52,7 +79,10 @@ def main() -> int:
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--naive", action="store_true")
     parser.add_argument("--motif", default="")
+    parser.add_argument("--adversarial", action="store_true")
     options = parser.parse_args()
+    if options.adversarial:
+        return adversarial()
     plans = [p for path in sorted(Path("patterns").rglob("*.sq")) for p in plans_of(load(path))]
     plans = [p for p in plans if options.motif in p.motif.name]
     per_kernel, per_motif, fast, slow, differ, compared = [], {}, 0.0, 0.0, 0, 0

@@ -17,16 +17,27 @@ if TYPE_CHECKING:
 def all_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterator[Path]:
     """Every path without a repeated step that is long enough."""
     for start in range(len(graph.steps)):
-        yield from _from((start,), graph, repeats)
+        yield from _from(start, graph, repeats)
 
 
-def _from(path: tuple[int, ...], graph: StepGraph, repeats: Repeats) -> Iterator[Path]:
-    repeats.solver.budget.step(graph.atom.line)
-    if len(path) >= _least(graph.atom):
-        yield tuple(graph.steps[n] for n in path)
-    for number in graph.successors[path[-1]]:
-        if number not in path:
-            yield from _from((*path, number), graph, repeats)
+def _from(start: int, graph: StepGraph, repeats: Repeats) -> Iterator[Path]:
+    """Every path from a step that is long enough; chains have thousands of links, so without recursion."""
+    least, line = _least(graph.atom), graph.atom.line
+    path = [start]
+    pending = [iter(graph.successors[start])]
+    if least <= 1:
+        yield (graph.steps[start],)
+    while pending:
+        number = next((n for n in pending[-1] if n not in path), None)
+        if number is None:
+            pending.pop()
+            path.pop()
+            continue
+        path.append(number)
+        pending.append(iter(graph.successors[number]))
+        repeats.solver.budget.step(line, 1 + len(path) // 4)
+        if len(path) >= least:
+            yield tuple(graph.steps[n] for n in path)
 
 
 def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterator[Path]:
@@ -86,19 +97,21 @@ def _longest(
             repeats.solver.budget.step(graph.atom.line)
             if following in free:
                 longer = (*path, following)
-                known = best.get(following)
-                if known is None or _rank(graph, longer) < _rank(graph, known):
+                if _is_better(graph, longer, best.get(following)):
                     best[following] = longer
     return best
 
 
-def _rank(graph: StepGraph, path: tuple[int, ...]) -> tuple[int, list[tuple[int, ...]]]:
-    return -len(path), [graph.steps[n].places for n in path]
+def _is_better(graph: StepGraph, path: tuple[int, ...], known: tuple[int, ...] | None) -> bool:
+    """Longer, or at lower addresses: those are looked at only where it matters."""
+    if known is None or len(path) != len(known):
+        return known is None or len(path) > len(known)
+    return [graph.steps[n].places for n in path] < [graph.steps[n].places for n in known]
 
 
 def _distinct_paths(graph: StepGraph, repeats: Repeats, starts: set[int], last: int) -> Iterator[Path]:
     """Every path to ``last``, for steps that share instructions."""
-    for path in (p for start in sorted(starts) for p in _from((start,), graph, repeats)):
+    for path in (p for start in sorted(starts) for p in _from(start, graph, repeats)):
         if path[-1] is graph.steps[last] and _distinct(path):
             yield path
 

@@ -59,7 +59,7 @@ Called = Callable[[str], str]
 """How a name of the text is called inside the engine."""
 Classes = Mapping[str, ClassDefinition]
 
-_COMPARING = 12
+_COMPARING = 15
 """Steps of a function, which may compare two addresses; of anything else in a condition one."""
 MOST_PASSED = 64
 """Instructions that a flow passes where the motif gives no number."""

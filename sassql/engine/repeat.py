@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sassql.engine.solve import Solver
 
 Path = tuple[Step, ...]
+_PLACING = 8
+"""Steps for each link whose names and labels are put into the bindings around."""
 
 
 class Repeats:
@@ -42,13 +44,14 @@ class Repeats:
             if key not in self._runs:
                 self._runs[key] = tuple(self._maximal_runs(graph))
             for run in self._runs[key]:
-                self.solver.budget.step(self.atom.line)
+                self.solver.budget.step(self.atom.line, _PLACING * len(run))
                 placed = self.placed(run, bindings)
                 if placed is not None:
                     yield from self._counted(run, placed)
         else:
             paths = all_paths if self.solver.strategy.exhaustive else best_paths
             for path in paths(graph, self, bindings):
+                self.solver.budget.step(self.atom.line, _PLACING * len(path))
                 placed = self.placed(path, bindings)
                 if placed is not None:
                     yield placed
@@ -101,15 +104,18 @@ class Repeats:
         reached = {n for places in graph.successors for n in places}
         for start in range(len(graph.steps)):
             if start not in reached:
-                yield from self._walk((start,), graph)
+                yield from self._walk(start, graph)
 
-    def _walk(self, path: tuple[int, ...], graph: StepGraph) -> Iterator[Path]:
-        self.solver.budget.step(self.atom.line)
-        onward = [n for n in graph.successors[path[-1]] if n not in path]
-        if not onward:
-            yield tuple(graph.steps[n] for n in path)
-        for number in onward:
-            yield from self._walk((*path, number), graph)
+    def _walk(self, start: int, graph: StepGraph) -> Iterator[Path]:
+        """Every path from a step to one without a successor, without recursion."""
+        pending: list[tuple[int, ...]] = [(start,)]
+        while pending:
+            path = pending.pop()
+            self.solver.budget.step(self.atom.line, 1 + len(path) // 4)
+            onward = [n for n in graph.successors[path[-1]] if n not in path]
+            if not onward:
+                yield tuple(graph.steps[n] for n in path)
+            pending += [(*path, number) for number in reversed(onward)]
 
     def placed(self, run: Sequence[Step], bindings: Bindings) -> Bindings | None:
         """Names, labels and lists of a run in the bindings of the scope around."""

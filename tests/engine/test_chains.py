@@ -231,3 +231,16 @@ def test_maximal_chains_in_a_block_that_the_budget_ends(kernel_of):
     pattern = Pattern.parse("motif m { chain 1+ { f: FADD %s', %s, %b } }", budget=5)
     rows = pattern.match(kernel_of(SUM))
     assert [row.status for row in rows] == ["gave_up"]
+
+
+def test_a_chain_of_thousands_of_links(match):
+    links = "\n".join(f"FFMA R{1 - n % 2}, R10, R11, R{n % 2} ;" for n in range(3000))
+    (row,) = match("chain 2+ { f: FFMA %s', %a, %b, %s }\nemit n = count(f)", links + "\nEXIT ;")
+    assert row.columns == {"n": 3000}
+
+
+def test_a_long_chain_whose_every_end_is_tried(match):
+    links = "\n".join(f"FADD R{1 - n % 2}, R10, R{n % 2} ;" for n in range(40))
+    text = links + "\nSTG.E desc[UR4][R20.64], R0 ;\nEXIT ;"
+    (row,) = match("chain 2+ { f: FADD %s', %b, %s }\nflow %s' -> %v\nst: STG _, %v\nemit n = count(f)", text)
+    assert row.columns == {"n": 40}
