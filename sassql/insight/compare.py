@@ -120,10 +120,10 @@ def compare(
             return result
         covered.add(runs)
         judge.shape(shape, runs[0].dag, runs)
-        if quick and any(judge.worst.values()):
+        if quick and judge.differs():
             break
     text = covered.missing(a, b)
-    if text and coverage and not described.partial and not (quick and any(judge.worst.values())):
+    if text and coverage and not described.partial and not (quick and judge.differs()):
         return ended(result, REFUSED, text)
     if text:
         result.notes.append(text.partition(";")[0])
@@ -177,10 +177,15 @@ class _Judge:
         self.result, self.launch, self.tolerance = result, launch, tolerance
         self.strict, self.quick = strict, quick
         self.worst: dict[str, int] = {}
+        self.guards = 0
         self.reasons: list[str] = []
         self.same_stores = True
         self.same_sets = True
         self.measured: list[float] | None = None
+
+    def differs(self) -> bool:
+        """Whether something so far is not E0."""
+        return self.guards > 0 or any(self.worst.values())
 
     def shape(self, shape: Shape, dag: Dag, runs: list[Run]) -> None:
         """Judge one shape."""
@@ -198,7 +203,11 @@ class _Judge:
         if not pairs:
             return
         draws = Draws.of(self.launch, shape, SAMPLES)
-        grading = Grading(dag, pairs, draws, self.quick)
+        grading = Grading(dag, pairs, draws, (a.guards, b.guards), self.quick)
+        least = grading.guard_grade()
+        if least > self.guards:
+            self.guards = least
+            self.reasons.append(f"the guards of slow paths are {LEVELS[least]}, ({shape_text(shape)})")
         for pair, part in zip(pairs, grading.grades, strict=True):
             grade = int(part.max())
             self.worst[pair.name] = max(self.worst.get(pair.name, 0), grade)
@@ -267,7 +276,7 @@ class _Judge:
         if not self.worst:
             ended(result, REFUSED, "the kernels have no output in common")
             return
-        worst = max(self.worst.values())
+        worst = max(self.guards, *self.worst.values())
         result.level = LEVELS[worst]
         if worst:
             wanted = [r for r in self.reasons if f" {result.level}," in r or "different elements" in r]

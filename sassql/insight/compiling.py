@@ -51,6 +51,7 @@ class Op:
     control: bool
     guard: Guard | None
     defs: frozenset[Register]
+    uses: frozenset[Register]
     primitive: str
     text: str
 
@@ -63,13 +64,13 @@ def compiled(form: Form) -> Op:
     execution = execution_of(form)
     guard = form.guard
     if isinstance(execution, str):
-        return Op(_refusal(execution), False, guard, frozenset(), "", form.text)
+        return Op(_refusal(execution), False, guard, frozenset(), frozenset(), "", form.text)
     name = execution.primitive
     try:
         run = _pure(form, execution) if execution.pure else SPECIALS[name](form, execution)
     except Refused as reason:
-        return Op(_refusal(str(reason)), False, guard, frozenset(), "", form.text)
-    return Op(run, name in CONTROLS, guard, form.defs, name, form.text)
+        return Op(_refusal(str(reason)), False, guard, frozenset(), frozenset(), "", form.text)
+    return Op(run, name in CONTROLS, guard, form.defs, form.uses, name, form.text)
 
 
 def _refusal(reason: str) -> Run:

@@ -15,9 +15,10 @@ import numpy as np
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.dominators import NO_BLOCK, Dominators
-from sassql.insight.compiling import Op
+from sassql.insight.compiling import Op, settled
 from sassql.insight.dag import CONST, Ids
-from sassql.insight.state import REGISTERS, Refused, Value, as_nodes
+from sassql.insight.state import REGISTERS, Refused, Value, as_nodes, general
+from sassql.insight.symbolic import Mask
 from sassql.insight.tracking import Words
 
 if TYPE_CHECKING:
@@ -44,10 +45,54 @@ def guarded(machine: Machine, op: Op, threads: Words, nodes: Ids) -> None:
 def _predicated(machine: Machine, op: Op, threads: Words, nodes: Ids) -> None:
     old = machine.state.snapshot(op.defs, threads)
     before = _extend_path(machine, threads, nodes)
+    hidden = _decide(machine, op, threads, nodes)
     op.run(machine, threads)
     machine.path[threads] = before
+    for row, value in hidden.items():
+        machine.state.write(row, threads, value)
     for register, value in old.items():
         _select(machine, register.file, register.index, threads, nodes, value)
+
+
+def _decide(machine: Machine, op: Op, threads: Words, nodes: Ids) -> dict[int, Value]:
+    """Put into source registers what they hold where the guard holds; what they held, by row.
+
+    A register that an earlier instruction with the same guard has written is a select by that guard.
+    """
+    hidden: dict[int, Value] = {}
+    written = {general(r.file, r.index) for r in op.defs if r.file in ("R", "UR")}
+    dag, selects = machine.dag, [machine.dag.number("sel"), machine.dag.number("fselect")]
+    wanted, opposite = _stripped(machine, nodes)
+    for register in op.uses:
+        row = general(register.file, register.index)
+        if register.file not in ("R", "UR") or row in written or not machine.state.symbolic[row]:
+            continue
+        bits, held = machine.state.read(row, threads)
+        if held is None:
+            continue
+        select = np.isin(dag.codes[held], selects)
+        condition, turned = _stripped(machine, np.where(select, dag.arguments[2, held], 0).astype(np.int32))
+        same = select & (condition == wanted)
+        if not same.any():
+            continue
+        arm = np.where(turned == opposite, dag.arguments[0, held], dag.arguments[1, held])
+        hidden[row] = bits.copy(), held.copy()
+        chosen = np.where(same, arm, held).astype(np.int32)
+        machine.state.write(row, threads, settled(machine, bits, chosen, len(threads)))
+    return hidden
+
+
+def _stripped(machine: Machine, nodes: Ids) -> tuple[Ids, Mask]:
+    """Predicates without inversions, and whether an odd number of them was taken off."""
+    dag = machine.dag
+    number = dag.number("inot", ("1",))
+    turned = np.zeros(len(nodes), np.bool_)
+    while True:
+        inverted = dag.codes[nodes] == number
+        if not inverted.any():
+            return nodes, turned
+        turned ^= inverted
+        nodes = np.where(inverted, dag.arguments[0, nodes], nodes).astype(np.int32)
 
 
 def _extend_path(machine: Machine, threads: Words, nodes: Ids) -> Ids:
@@ -72,7 +117,7 @@ def _both(machine: Machine, first: Ids, second: Ids) -> Ids:
 
 def _select(machine: Machine, file: str, index: int, threads: Words, nodes: Ids, old: Value) -> None:
     """What a register holds after both: the new value where the condition holds, else the old one."""
-    from sassql.insight.state import general, predicate  # noqa: PLC0415
+    from sassql.insight.state import predicate  # noqa: PLC0415
 
     state, dag, count = machine.state, machine.dag, len(threads)
     flag = file in ("P", "UP")
@@ -112,6 +157,12 @@ def _fork(machine: Machine, threads: Words, nodes: Ids, taken: int | None, fall:
             "the operands are in the range of the fast path: the slow path behind this branch is not taken"
         )
         machine.skipped.add((here, fall if slow == "fall" or taken is None else taken))
+        leaves = (
+            machine.dag.add(machine.dag.number("inot", ("1",)), (nodes,), len(nodes))
+            if slow == "fall"
+            else nodes
+        )
+        machine.guards.append(leaves)
         if slow == "fall" and taken is not None:
             machine.pc[threads] = taken
         else:

@@ -89,6 +89,7 @@ class Ideal:
         self.bits = np.zeros(shape, U64)
         self.real = np.zeros(dag.size, np.bool_)
         self.constant = np.zeros(dag.size, np.bool_)
+        self.brainy = np.zeros(dag.size, np.bool_)
         with np.errstate(all="ignore"):
             for group in dag.schedule():
                 nodes = nodes_of(group, alive)
@@ -121,7 +122,10 @@ class Ideal:
         if not real.any():
             value: Array = self.bits[nodes]
             return value
-        return np.where(real[:, None], to_bits(self.numbers[nodes], width, brainy), self.bits[nodes])
+        values = to_bits(self.numbers[nodes], width, brainy)
+        if width == 16 and not brainy and self.brainy[nodes].any():
+            values = np.where(self.brainy[nodes][:, None], to_bits(self.numbers[nodes], 16, True), values)
+        return np.where(real[:, None], values, self.bits[nodes])
 
     def _group(self, group: Group, nodes: npt.NDArray[np.int64]) -> None:
         dag, operation = self.dag, self.dag.operations[group.operation]
@@ -150,6 +154,7 @@ class Ideal:
         count = int(index.max()) + 1
         if kind in ("f16", "bf16", "f32", "f64"):
             self.real[nodes] = True
+            self.brainy[nodes] = kind == "bf16"
             self.numbers[nodes] = self.draws.values(name, kind, count)[index]
         else:
             self.bits[nodes] = self.draws.bits(name, kind, count)[index].astype(U64)
@@ -191,6 +196,7 @@ class Ideal:
         else:
             return False
         self.real[nodes] = True
+        self.brainy[nodes] = brainy
         self.numbers[nodes] = found
         return True
 

@@ -20,6 +20,7 @@ LEVELS = ("E0", "E1", "E2", "E3", "E4", "not_shown")
 NOT_SHOWN = len(LEVELS) - 1
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-10
 _LEAST_FINITE = 2
+_NO_NODES = np.zeros(0, np.int32)
 Grades = npt.NDArray[np.int64]
 FLOAT_WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
@@ -47,10 +48,18 @@ class Errors:
 class Grading:
     """Compares the elements of all outputs on one shape."""
 
-    def __init__(self, dag: Dag, pairs: list[Pairs], draws: Draws, quick: bool = False) -> None:
+    def __init__(
+        self,
+        dag: Dag,
+        pairs: list[Pairs],
+        draws: Draws,
+        guards: tuple[Ids, Ids] = (_NO_NODES, _NO_NODES),
+        quick: bool = False,
+    ) -> None:
         self.dag, self.pairs, self.draws, self.quick = dag, pairs, draws, quick
         self.a, self.b = (np.concatenate([getattr(p, side) for p in pairs]) for side in ("a", "b"))
-        self._exact = Exact(dag, np.unique(np.concatenate([self.a, self.b])))
+        self._guards = guards
+        self._exact = Exact(dag, np.unique(np.concatenate([self.a, self.b, *guards])))
         self._kept: tuple[Idioms, Ideal] | None = None
         self.grades = self._grades()
 
@@ -75,6 +84,19 @@ class Grading:
                 self._identity(pair, part)
             part[pair.unordered & (part == 0)] = 1
         return parts
+
+    def guard_grade(self) -> int:
+        """The level at which both kernels leave their fast paths under the same conditions; else E3."""
+        first, second = self._guards
+        if not len(first) and not len(second):
+            return 0
+        wanted = np.unique(np.concatenate([first, second]))
+        for place, level in enumerate(("E0", "E1", "E2")):
+            forms = Algebra(self._exact, wanted, level) if place else self._exact
+            one, other = ({row.tobytes() for row in forms.of(nodes)} for nodes in (first, second))
+            if one == other:
+                return place
+        return 3
 
     @property
     def _ideal(self) -> tuple[Idioms, Ideal]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sassql.facts.blocks import Blocks
 from sassql.insight.compiling import Op, compiled
-from sassql.insight.dag import Dag
+from sassql.insight.dag import Dag, Ids
 from sassql.insight.launching import Geometry, Stage
 from sassql.insight.memory import Memory
 from sassql.insight.state import Bits, Chosen, Fault, Refused, State, Value, as_nodes
@@ -74,6 +74,7 @@ class Machine:
         self.block_predicate = np.zeros(threads, np.bool_)
         self.undefined = 0
         self.skipped: set[tuple[int, int]] = set()
+        self.guards: list[Ids] = []
         self.assumptions: dict[tuple[int, str], Assumption] = {}
         count = len(kernel.form_ids)
         self.counters = Counters(0, np.zeros(count, np.bool_), np.zeros((2, count), np.bool_))

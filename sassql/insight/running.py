@@ -45,6 +45,8 @@ class Run:
     steps: int
     skipped: set[tuple[int, int]]
     ways: npt.NDArray[np.bool_]
+    guards: Ids
+    """Conditions of slow paths, as predicates that hold where a slow path would be taken."""
 
     def numbers(self, name: str, draws: Draws) -> npt.NDArray[Any]:
         """The bits of a buffer's elements for the first sample."""
@@ -109,4 +111,5 @@ def run(
         counters.steps,
         machine.skipped,
         counters.ways,
+        np.unique(np.concatenate([np.zeros(0, np.int32), *machine.guards])),
     )
