@@ -44,12 +44,14 @@ def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterat
     """For each last link the longest path, and of several the one at the lowest addresses.
 
     Only paths that agree with ``bindings``, and none that could go on to another last link.
-    That needs to know which ends count: where something that is judged later speaks of an
-    end that is not bound, every path is tried.
+    That needs to know which ends count. Where something that is judged later speaks of the last
+    value, each last link is tried (`StepGraph.beyond` tells `maximal` what could follow); where it speaks of
+    the first value, every path.
     """
     atom = graph.atom
     order = graph.order()
-    if order is None or any(_is_open(atom, key, bindings) for key in atom.tied):
+    open_ends = [key for key in atom.tied if _is_open(atom, key, bindings)]
+    if order is None or not all(key.endswith("'") for key in open_ends):
         yield from all_paths(graph, repeats, bindings)
         return
     if not graph.may_begin(bindings, "") or not graph.may_begin(bindings, "'"):
@@ -57,7 +59,7 @@ def best_paths(graph: StepGraph, repeats: Repeats, bindings: Bindings) -> Iterat
     free = {n for n, step in enumerate(graph.steps) if _agrees(atom, step, bindings)}
     starts = {n for n in free if _edge(atom, graph.steps[n], bindings, "")}
     ends = {n for n in free if _edge(atom, graph.steps[n], bindings, "'")}
-    goes_on = _going_on(graph, order, free, ends)
+    goes_on = set() if open_ends else _going_on(graph, order, free, ends)
     best = _longest(graph, order, free, starts, repeats)
     for number in sorted((best.keys() & ends) - goes_on):
         path = best[number]

@@ -54,7 +54,7 @@ class Repeats:
                 self.solver.budget.step(self.atom.line, _PLACING * len(path))
                 placed = self.placed(path, bindings)
                 if placed is not None:
-                    yield placed
+                    yield placed if graph.order() is None else _with_beyond(placed, graph, path, key)
 
     def _graph(self, bindings: Bindings) -> tuple[str, StepGraph]:
         """The step graph, which depends on names that a step must know beforehand and on nothing else."""
@@ -215,6 +215,12 @@ def _quotients(value: int, by: int) -> tuple[int, ...]:
     return (value // by,) if by else ()
 
 
+def _with_beyond(placed: Bindings, graph: StepGraph, path: Path, key: str) -> Bindings:
+    """The bindings with what could follow the last link: by the graph's key, its number and a mask."""
+    entry = (key, *graph.beyond(path[-1]))
+    return replace(placed, lists={**placed.lists, f"beyond {graph.atom.line}": entry})
+
+
 def path_key(atom: RepeatAtom) -> str:
     """Where bindings keep the instructions of a run, step by step; no name of a user has a space."""
     return f"path {atom.line}"
@@ -251,12 +257,38 @@ def maximal(atom: RepeatAtom, found: Sequence[Bindings]) -> list[Bindings]:
     chain = atom.block
     assert isinstance(chain, Chain)
     result = []
+    lasts = _lasts(atom, found)
     for bindings in found:
+        if _goes_on(atom, bindings, lasts):
+            continue
         path = _path(bindings, key)
         group = (tuple(sorted(bindings.loops.items())), bindings.lists[made][-1] if path else ())
         if not path or (kept[group][0] == path and group not in parts_of_others and _fits(chain, path)):
             result.append(bindings)
     return result
+
+
+def _lasts(atom: RepeatAtom, found: Sequence[Bindings]) -> dict[Hashable, int]:
+    """By loops and step graph, the last links of all derivations as a mask."""
+    lasts: dict[Hashable, int] = {}
+    for bindings in found:
+        entry = bindings.lists.get(f"beyond {atom.line}")
+        if entry is not None:
+            group = (tuple(sorted(bindings.loops.items())), entry[0])
+            number = entry[1]
+            assert isinstance(number, int)
+            lasts[group] = lasts.get(group, 0) | 1 << number
+    return lasts
+
+
+def _goes_on(atom: RepeatAtom, bindings: Bindings, lasts: dict[Hashable, int]) -> bool:
+    """True where the chain could go on to the last link of another derivation."""
+    entry = bindings.lists.get(f"beyond {atom.line}")
+    if entry is None:
+        return False
+    mask = entry[2]
+    assert isinstance(mask, int)
+    return bool(mask & lasts[tuple(sorted(bindings.loops.items())), entry[0]])
 
 
 def _fits(chain: Chain, path: Sequence[object]) -> bool:

@@ -52,6 +52,8 @@ class StepGraph:
     successors: list[list[int]] = field(default_factory=list)
     _order: list[int] | None = None
     _sorted: bool = False
+    _masks: list[int] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
     _ends: dict[str, frozenset[Unit]] = field(default_factory=dict)
 
     def link(self, budget: Budget, exhaustive: bool) -> None:
@@ -83,6 +85,17 @@ class StepGraph:
         if step.counter is None:
             return all(same_bound(step.bound(n), following.bound(n)) for n in self.atom.fixed)
         return True
+
+    def beyond(self, step: Step) -> tuple[int, int]:
+        """The number of a step, and those of all that can follow it, directly or later, as a mask."""
+        if not self._masks:
+            self._masks = [0] * len(self.steps)
+            for number in reversed(self.order() or []):
+                for following in self.successors[number]:
+                    self._masks[number] |= self._masks[following] | 1 << following
+            self._numbers = {id(known): number for number, known in enumerate(self.steps)}
+        number = self._numbers[id(step)]
+        return number, self._masks[number]
 
     def may_begin(self, bindings: Bindings, prime: str) -> bool:
         """False where no step has the values that are bound outside for one end: a cheap first test."""

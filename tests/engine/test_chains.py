@@ -240,7 +240,7 @@ def test_a_chain_of_thousands_of_links(match):
 
 
 def test_a_long_chain_whose_every_end_is_tried(match):
-    links = "\n".join(f"FADD R{1 - n % 2}, R10, R{n % 2} ;" for n in range(40))
+    links = "\n".join(f"FADD R{1 - n % 2}, R10, R{n % 2} ;" for n in range(150))
     text = links + "\nSTG.E desc[UR4][R20.64], R0 ;\nEXIT ;"
     (row,) = match("chain 2+ { f: FADD %s', %b, %s }\nflow %s' -> %v\nst: STG _, %v\nemit n = count(f)", text)
-    assert row.columns == {"n": 40}
+    assert row.columns == {"n": 150}
