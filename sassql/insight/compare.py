@@ -28,6 +28,8 @@ from sassql.model.kernel import Kernel
 
 REFUSED = "refused"
 SAMPLES = 4
+SHAPES_OF_DEPENDENCIES = 2
+"""On how many shapes, the smallest first, the inputs of every element are compared: that is slow."""
 DEFAULT_TOLERANCE = 1e-5
 
 
@@ -114,7 +116,9 @@ def compare(
     result = Comparison(a.name, b.name, a.arch, b.arch, shapes=[dict(s) for s in every])
     judge = _Judge(result, described, tolerance, strict, quick)
     covered = Coverage()
-    for number, shape in enumerate(every):
+    order = sorted(range(len(every)), key=lambda n: (sum(every[n].values()), n))
+    for number, place in enumerate(order):
+        shape = every[place]
         runs = _both(result, described, (a, b), shape, number % 2 == 0, budget)
         if runs is None:
             return result
@@ -178,6 +182,7 @@ class _Judge:
         self.strict, self.quick = strict, quick
         self.worst: dict[str, int] = {}
         self.guards = 0
+        self.judged = 0
         self.reasons: list[str] = []
         self.same_stores = True
         self.same_sets = True
@@ -203,7 +208,7 @@ class _Judge:
         if not pairs:
             return
         draws = Draws.of(self.launch, shape, SAMPLES)
-        grading = Grading(dag, pairs, draws, (a.guards, b.guards), self.quick)
+        grading = Grading(dag, pairs, draws, (a.guards, b.guards), self.quick, self._floor(pairs))
         least = grading.guard_grade()
         if least > self.guards:
             self.guards = least
@@ -224,8 +229,13 @@ class _Judge:
         if found is not None:
             old = self.measured or [0.0, 0.0, 0.0]
             self.measured = [max(x, y) for x, y in zip(old, (found.a, found.b, found.between), strict=True)]
-        if self.same_sets:
+        self.judged += 1
+        if self.same_sets and self.judged <= SHAPES_OF_DEPENDENCIES:
             self.same_sets = same_dependencies(dag, grading.a, grading.b)
+
+    def _floor(self, pairs: list[Pairs]) -> int:
+        """The level below which an answer about these outputs cannot come any more."""
+        return min(self.worst.get(pair.name, 0) for pair in pairs)
 
     def _pair(self, name: str, dag: Dag, a: Output | None, b: Output | None, shape: Shape) -> Pairs | None:
         """The elements of an output that both have; notes where only one does."""

@@ -46,7 +46,7 @@ class Errors:
 
 
 class Grading:
-    """Compares the elements of all outputs on one shape."""
+    """Compares the elements of all outputs on one shape; levels below ``floor`` but E0 are not looked for."""
 
     def __init__(
         self,
@@ -55,8 +55,10 @@ class Grading:
         draws: Draws,
         guards: tuple[Ids, Ids] = (_NO_NODES, _NO_NODES),
         quick: bool = False,
+        floor: int = 0,
     ) -> None:
         self.dag, self.pairs, self.draws, self.quick = dag, pairs, draws, quick
+        self.floor = floor
         self.a, self.b = (np.concatenate([getattr(p, side) for p in pairs]) for side in ("a", "b"))
         self._guards = guards
         self._exact = Exact(dag, np.unique(np.concatenate([self.a, self.b, *guards])))
@@ -75,6 +77,8 @@ class Grading:
             left = np.flatnonzero(found == NOT_SHOWN)
             if not len(left) or self.quick:
                 break
+            if place < self.floor:  # another shape was worse already: a better level here changes nothing
+                continue
             idioms = self._ideal[0] if level == "E3" else None
             forms = Algebra(exact, np.unique(np.concatenate([a[left], b[left]])), level, idioms)
             found[left[equal(forms.of(a[left]), forms.of(b[left]))]] = place
