@@ -23,7 +23,7 @@ from sassql.model.kernel import Kernel
 LANES = 32
 _BANK_BYTES = 0x2000
 _FRAME = 0x1000
-_ALIGNED = 256
+_ALIGNED = 16
 MOST_THREADS = 1 << 16
 
 
@@ -188,8 +188,8 @@ def contents(buffer: Buffer, dag: Dag) -> Value:
 def stage(kernel: Kernel, side: Side, shape: Shape, crossing: bool, draws: Draws | None = None) -> Stage:
     """A kernel on a shape; with ``draws`` all data are the numbers of its first sample.
 
-    With ``crossing`` every buffer lies across a multiple of 2^32, so that no carry of an address can be
-    lost unseen.
+    Every buffer lies across a multiple of 2^32, so that no carry of an address can be lost unseen: with
+    ``crossing`` its middle does, else the end of its first quarter.
 
     Raises:
         UsageError: sizes that make no sense, or arguments that are not the kernel's.
@@ -208,8 +208,8 @@ def stage(kernel: Kernel, side: Side, shape: Shape, crossing: bool, draws: Draws
         if count < 1:
             raise UsageError(f"{argument.name} has {count} elements")
         size = count * TYPES[argument.type]
-        middle = size // 2 // _ALIGNED * _ALIGNED
-        address = (number + 8 << 33) - (middle if crossing else 0)
+        middle = size // (2 if crossing else 4) // _ALIGNED * _ALIGNED
+        address = (number + 8 << 33) - middle
         known = _numbers(argument, count, names)
         if known is None and draws is not None:
             known = draws.numbers(leaf_name(argument), argument.type, count)
