@@ -88,5 +88,7 @@ def test_links_of_the_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             place = page.parent / target
-            made = place.with_suffix(".ipynb")  # the site makes a page of each notebook, and the motif catalogue
+            made = place.with_suffix(
+                ".ipynb"
+            )  # the site makes a page of each notebook, and the motif catalogue
             assert place.exists() or made.exists() or target.startswith("motifs/"), f"{page.name}: {target}"

@@ -161,7 +161,11 @@ def _folder(folder: Path, options: Options) -> Iterator[Found]:
     host_code: list[Problem] = []
     any_module = False
     for found in _files_in(folder, options):
-        if isinstance(found, Problem) and found.kind == "nodevicecode":
+        if (
+            isinstance(found, Problem)
+            and found.kind == "nodevicecode"
+            and Path(found.place.file).suffix not in (".cubin", ".fatbin")
+        ):
             host_code.append(found)
         else:
             any_module |= isinstance(found, Module)

@@ -17,6 +17,12 @@ LADDER = """motif halving(%x -> %sum) {
 """
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    """Where tests run in parallel their environment says 80 columns."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def pattern(tmp_path):
     path = tmp_path / "halving.sq"
