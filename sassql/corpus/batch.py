@@ -98,28 +98,27 @@ def _inputs(paths: Sequence[Path], options: Options, progress: Any) -> Iterator[
 def _tasks(work: Iterator[Any], jobs: int) -> Iterator[Any]:
     """Cubins in bundles of some size, big ones in parts; modules and problems as they are."""
     bundle: list[RawCubin] = []
-    size = 0
     for item in work:
-        if not isinstance(item, RawCubin):
-            if bundle:
-                yield _Task(tuple(bundle))
-                bundle, size = [], 0
-            yield item
-            continue
-        parts = min(MOST_PARTS, -(-len(item.data) // TASK_BYTES)) if jobs > 1 else 1
-        if parts > 1:
-            if bundle:
-                yield _Task(tuple(bundle))
-                bundle, size = [], 0
-            yield from (_Task((item,), part, parts) for part in range(parts))
-            continue
-        bundle.append(item)
-        size += len(item.data)
-        if size >= TASK_BYTES:
+        parts = _parts(item, jobs)
+        if parts == 1:
+            bundle.append(item)
+        full = sum(len(cubin.data) for cubin in bundle) >= TASK_BYTES
+        if bundle and (full or parts != 1):
             yield _Task(tuple(bundle))
-            bundle, size = [], 0
+            bundle = []
+        if parts == 0:
+            yield item
+        elif parts > 1:
+            yield from (_Task((item,), part, parts) for part in range(parts))
     if bundle:
         yield _Task(tuple(bundle))
+
+
+def _parts(item: Any, jobs: int) -> int:  # noqa: ANN401
+    """Into how many tasks a cubin is cut; 0 for what is no cubin."""
+    if not isinstance(item, RawCubin):
+        return 0
+    return max(1, min(MOST_PARTS, -(-len(item.data) // TASK_BYTES))) if jobs > 1 else 1
 
 
 class _Worker:

@@ -62,8 +62,7 @@ def twin(arguments: list[object]) -> object:
     one, other = (single(a) for a in arguments[:2])
     if not isinstance(one, Address) or not isinstance(other, Address):
         return None
-    answer = same_walk(one, other)
-    return None if answer is None else answer
+    return same_walk(one, other)
 
 
 def power(arguments: list[object]) -> object:

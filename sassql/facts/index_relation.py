@@ -53,7 +53,7 @@ def relation(read: Address, written: Address) -> Relation:
     if not mine:
         return Relation.BROADCAST if theirs else _by_offset(read, written, Fraction(1))
     if not mine.keys() <= theirs.keys():
-        return _by_functions(read, written, mine)
+        return _by_functions(mine, theirs)
     if mine.keys() < theirs.keys():
         return Relation.BROADCAST
     ratio = _ratio(mine, theirs)
@@ -157,20 +157,19 @@ def _by_offset(read: Address, written: Address, ratio: Fraction) -> Relation:
     return Relation.OWN if meets else Relation.SHIFTED
 
 
-def _by_functions(read: Address, written: Address, mine: Axes) -> Relation:
+def _by_functions(mine: Axes, theirs: Axes) -> Relation:
     """Axes that the written element lacks may be quotients and remainders of its index."""
-    extra = [axis for axis in mine if axis not in _axes(written.polynomial)]
+    extra = [axis for axis in mine if axis not in theirs]
     functions = [axis[0] for axis in extra if len(axis) == 1 and axis[0].kind is AtomKind.FUNCTION]
     shifted = any(arg.constant for f in functions for arg in f.args)  # the next thread's, a rotation
-    if len(functions) < len(extra) or shifted or not all(_is_of_index(f, written) for f in functions):
+    if len(functions) < len(extra) or shifted or not all(_is_of_index(f, theirs) for f in functions):
         return Relation.OTHER
     return Relation.BROADCAST if len(mine) == 1 else Relation.STRIDED
 
 
-def _is_of_index(function: Atom, written: Address) -> bool:
+def _is_of_index(function: Atom, written: Axes) -> bool:
     """True for a function of the index of the written element, or of a part of it."""
-    axes = _axes(written.polynomial)
-    wanted = {a for axis in axes for a in axis}
+    wanted = {a for axis in written for a in axis}
     plain = {a for w in wanted for a in ({w} if w.kind is not AtomKind.FUNCTION else _leaves(w))}
     return _leaves(function) <= plain
 

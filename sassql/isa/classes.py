@@ -13,8 +13,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.operands import ImmediateOperand, Operand, RegisterOperand
 
 Order = tuple[int, ...]
@@ -116,8 +116,7 @@ def _groups(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _rows(file: str) -> list[list[str]]:
-    text = resources.files("sassql.isa").joinpath(f"data/{file}").read_text("utf-8")
-    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    return [line.split("\t") for line in table_lines(file)]
 
 
 def _row(name: str, modifiers: str, when: str, groups: tuple[tuple[str, ...], ...]) -> Row:

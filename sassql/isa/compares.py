@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from sassql.isa.copying import literal
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import RegisterOperand
 
@@ -45,8 +45,7 @@ class Compare:
 
 @cache
 def _table() -> dict[str, Row]:
-    text = resources.files("sassql.isa").joinpath("data/compares.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("compares.tsv")
     found: dict[str, Row] = {}
     for line in lines:
         opcodes, unsigned, wide, high, low, combine = line.split("\t")

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import ImmediateOperand, Operand, RegisterOperand
 
@@ -37,8 +37,7 @@ class Copy:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, in the order of the file."""
-    text = resources.files("sassql.isa").joinpath("data/copies.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("copies.tsv")
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, requires, forbids, source, when = line.split("\t")

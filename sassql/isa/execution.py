@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import Operand, RegisterOperand
 
@@ -50,8 +50,7 @@ class Execution:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, in the order of the file."""
-    text = resources.files("sassql.isa").joinpath("data/execution.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("execution.tsv")
     found: dict[str, list[Row]] = {}
     for line in lines:
         primitive, opcodes, modifiers, results, operands, keeps, drops = line.split("\t")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib import resources
 
 from sassql.isa import signatures
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import LabelOperand, Operand, RegisterOperand
 
@@ -67,8 +67,7 @@ class Row:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, most specific first."""
-    text = resources.files("sassql.isa").joinpath("data/flow.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("flow.tsv")
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, requires, kind, when, computed = line.split("\t")

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import ImmediateOperand, KeywordOperand, RegisterOperand
 
@@ -44,8 +44,7 @@ class Row:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, in the order of the file."""
-    text = resources.files("sassql.isa").joinpath("data/constants.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("constants.tsv")
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, requires, forbids, result, rule, sources = line.split("\t")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.register import Register, span
 
 _ZERO_UNIFORM = 63
@@ -24,8 +24,7 @@ class _Row:
 
 @cache
 def _rows(sm: int) -> tuple[_Row, ...]:
-    text = resources.files("sassql.isa").joinpath("data/hidden.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("hidden.tsv")
     found = []
     for line in lines:
         first, last, opcodes, bit, width, file, needs, unless = line.split("\t")

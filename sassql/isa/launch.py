@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+
+from sassql.isa.lines import table_lines
 
 _NUMBER = re.compile(r"sm_(\d+)")
 
@@ -62,5 +63,4 @@ def launch(arch: str) -> Launch:
 
 
 def _rows() -> list[list[str]]:
-    text = resources.files("sassql.isa").joinpath("data/launch.tsv").read_text("utf-8")
-    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    return [line.split("\t") for line in table_lines("launch.tsv")]

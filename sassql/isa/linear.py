@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from sassql.isa.copying import literal
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 
 
@@ -33,8 +33,7 @@ class Linear:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, in the order of the file."""
-    text = resources.files("sassql.isa").joinpath("data/linear.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("linear.tsv")
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, requires, forbids, unit, when, rule, sources = line.split("\t")

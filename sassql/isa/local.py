@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 
 
@@ -28,8 +28,7 @@ class LocalAccess:
 
 @cache
 def _table() -> dict[str, dict[str, LocalAccess]]:
-    text = resources.files("sassql.isa").joinpath("data/local.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("local.tsv")
     rows: dict[str, dict[str, LocalAccess]] = {}
     for line in lines:
         opcode, modifier, kind, size = line.split("\t")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from sassql.isa.classes import Condition
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 from sassql.model.operands import ImmediateOperand, KeywordOperand, RegisterOperand
 
@@ -216,8 +216,7 @@ def _conditions(text: str) -> tuple[Condition, ...]:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, in the order of the file."""
-    text = resources.files("sassql.isa").joinpath("data/meanings.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("meanings.tsv")
     found: dict[str, list[Row]] = {}
     for line in lines:
         name, opcodes, modifiers, when, result, operands, kind, source, detail, fidelity = line.split("\t")

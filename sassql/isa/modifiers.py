@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+
+from sassql.isa.lines import table_lines
 
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
-    text = resources.files("sassql.isa").joinpath("data/modifiers.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    rows = [line.split("\t") for line in table_lines("modifiers.tsv")]
     return {opcode: frozenset(modifiers.split()) for opcode, modifiers in rows}
 
 

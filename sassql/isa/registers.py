@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import MaskedGroup
 from sassql.model.register import Register, register
 
@@ -14,8 +14,7 @@ _PREDICATES = 7
 
 
 def _lines(name: str) -> list[list[str]]:
-    text = resources.files("sassql.isa").joinpath(f"data/{name}").read_text("utf-8")
-    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    return [line.split("\t") for line in table_lines(name)]
 
 
 @cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+
+from sassql.isa.lines import table_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,7 @@ class Seen:
 
 @cache
 def _table() -> dict[str, Seen]:
-    text = resources.files("sassql.isa").joinpath("data/opcodes_seen.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    rows = [line.split("\t") for line in table_lines("opcodes_seen.tsv")]
     return {opcode: Seen(int(first), int(share) / 1000) for opcode, first, share in rows}
 
 

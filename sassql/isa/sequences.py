@@ -13,10 +13,11 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from lark import Lark, Token, Transformer
 from lark.visitors import v_args
+
+from sassql.isa.lines import table_lines
 
 _GRAMMAR = r"""
 ?start: either
@@ -231,8 +232,7 @@ def needed(pattern: Pattern) -> frozenset[str]:
 
 
 def _lines() -> list[list[str]]:
-    text = resources.files("sassql.isa").joinpath("data/sequences.tsv").read_text("utf-8")
-    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")][1:]
+    return [line.split("\t") for line in table_lines("sequences.tsv")]
 
 
 @cache

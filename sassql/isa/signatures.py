@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.isa.widths import (
     ADDRESS_RULES,
     COUNTS,
@@ -112,10 +112,9 @@ def _parse_item(text: str) -> Item:
 @cache
 def table() -> dict[str, tuple[Signature, ...]]:
     """Signatures by opcode, most specific first."""
-    text = resources.files("sassql.isa").joinpath("data/signatures.tsv").read_text("utf-8")
     rows: dict[str, list[Signature]] = {}
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    for line in lines[1:]:
+    lines = table_lines("signatures.tsv")
+    for line in lines:
         opcodes, requires, items, *_ = *line.split("\t"), "", ""
         signature = Signature(
             frozenset(filter(None, requires.split(","))),

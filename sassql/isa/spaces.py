@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 
 _BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "96": 12, "128": 16, "256": 32}
@@ -58,8 +58,7 @@ class Row:
 @cache
 def table() -> dict[str, tuple[Row, ...]]:
     """Rows by opcode, those with more leading modifiers first."""
-    text = resources.files("sassql.isa").joinpath("data/spaces.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("spaces.tsv")
     rows: dict[str, list[Row]] = {}
     for line in lines:
         opcodes, begins, role, space, access, width = line.split("\t")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import Form
 
 ORDERS = ("barrier", "mbarrier", "fence", "async", "warp")
@@ -21,8 +21,7 @@ class _Row:
 
 @cache
 def _table() -> dict[str, tuple[_Row, ...]]:
-    text = resources.files("sassql.isa").joinpath("data/sync.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("sync.tsv")
     found: dict[str, list[_Row]] = {}
     for line in lines:
         opcodes, modifiers, order = line.split("\t")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
+
+from sassql.isa.lines import table_lines
 
 
 @cache
 def _table() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
-    text = resources.files("sassql.isa").joinpath("data/targets.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("targets.tsv")
     rows: dict[str, list[tuple[frozenset[str], str]]] = {}
     for line in lines:
         opcode, requires, kind = line.split("\t")

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 
 from sassql.isa import textures
+from sassql.isa.lines import table_lines
 
 Rule = Callable[[tuple[str, ...], tuple[str, ...]], int | None]
 AddressRule = Callable[[tuple[str, ...], str, str, str], int | None]
@@ -103,8 +103,7 @@ def _gmma_d(modifiers: tuple[str, ...], _: tuple[str, ...]) -> int | None:
 @cache
 def _mma_table() -> dict[str, list[tuple[frozenset[str], tuple[int, ...]]]]:
     """Widths by shape and the modifiers that they ask for, most modifiers first."""
-    text = resources.files("sassql.isa").joinpath("data/mma.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("mma.tsv")
     found: dict[str, list[tuple[frozenset[str], tuple[int, ...]]]] = {}
     for shape, requires, *widths in (line.split("\t") for line in lines):
         asked = frozenset(filter(None, requires.split(",")))

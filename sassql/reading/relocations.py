@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
 
+from sassql.isa.lines import table_lines
 from sassql.model.form import TARGET_HOLE
 from sassql.reading.elf import CodeSection, Relocation
 from sassql.reading.table import WordTable
@@ -21,8 +21,7 @@ _BRACKET = re.compile(r"(?<![\w\]])\[([^\]]*)\]")
 
 @cache
 def _kinds() -> dict[int, str]:
-    text = resources.files("sassql.isa").joinpath("data/relocations.tsv").read_text("utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")][1:]
+    lines = table_lines("relocations.tsv")
     return {int(number): kind for number, kind in (line.split("\t") for line in lines)}
 
 

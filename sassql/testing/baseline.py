@@ -5,12 +5,12 @@ Each motif is reported where certain opcodes are in the kernel, whatever flows b
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from sassql.resources import folder
+from sassql.testing.truth import read_rows
 
 Record = Mapping[str, Any]
 
@@ -19,13 +19,12 @@ Record = Mapping[str, Any]
 def _needs() -> tuple[tuple[str, tuple[tuple[str, int], ...], tuple[str, ...]], ...]:
     """Motif, opcodes with the least count, opcodes that must not be there."""
     found = []
-    with (folder("patterns") / "baseline.tsv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t"):
-            needs = tuple(
-                (name, int(count or 1))
-                for name, _, count in (word.partition(":") for word in row["needs"].split())
-            )
-            found.append((row["motif"], needs, tuple((row["not"] or "").split())))
+    for row in read_rows(folder("patterns") / "baseline.tsv"):
+        needs = tuple(
+            (name, int(count or 1))
+            for name, _, count in (word.partition(":") for word in row["needs"].split())
+        )
+        found.append((row["motif"], needs, tuple((row["not"] or "").split())))
     return tuple(found)
 
 

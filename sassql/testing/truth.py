@@ -37,7 +37,7 @@ class Word:
 def vocabulary() -> dict[str, Word]:
     """The motifs that can be scored, from `patterns/vocabulary.tsv`."""
     found = {}
-    for row in _rows(folder("patterns") / "vocabulary.tsv"):
+    for row in read_rows(folder("patterns") / "vocabulary.tsv"):
         columns = tuple(c for c in row["columns"].split(",") if c)
         found[row["motif"]] = Word(row["motif"], row["kind"], columns, row["complete"] == "yes")
     return found
@@ -85,7 +85,7 @@ def read_truth(corpus: Path) -> dict[str, KernelTruth]:
         hint = f"a corpus with truth has {TRUTH}, see corpora/lowering/README.md"
         raise UsageError(f"no {TRUTH}", place=Place(str(corpus)), hint=hint)
     kernels: dict[str, KernelTruth] = {}
-    for number, row in enumerate(_rows(path), 2):
+    for number, row in enumerate(read_rows(path), 2):
         try:
             kernel = kernels.setdefault(
                 row["kernel"], KernelTruth(row["kernel"], row["file"], row["minarch"])
@@ -101,7 +101,7 @@ def read_truth(corpus: Path) -> dict[str, KernelTruth]:
         else:
             kernel.claims.append(Claim(row["motif"], columns))
     if (corpus / NAMES).is_file():
-        for row in _rows(corpus / NAMES):
+        for row in read_rows(corpus / NAMES):
             kernel = kernels.setdefault(row["kernel"], KernelTruth(row["kernel"], ""))
             kernel.cls = row["class"]
             kernel.also = tuple(c for c in (row["also"] or "").split(",") if c)
@@ -119,6 +119,7 @@ def _decoy(columns: dict[str, str]) -> Claim:
     return Claim(name, {})
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
+def read_rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table with a head; lines that start with ``#`` are comments."""
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")
