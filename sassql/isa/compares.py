@@ -31,7 +31,7 @@ class Compare:
     """``left operator right``, operands by index.
 
     ``low`` is the operand with the predicate of the low half, or -1. ``alone`` is false
-    where another predicate is joined to the result.
+    where another predicate, operand ``joined``, is joined to the result: ``how`` is AND, OR or XOR.
     """
 
     operator: str
@@ -41,6 +41,8 @@ class Compare:
     wide: bool
     low: int
     alone: bool
+    joined: int = -1
+    how: str = ""
 
 
 @cache
@@ -65,7 +67,7 @@ def compare_of(form: Form, result: int) -> Compare | None:
 
     >>> from sassql.reading.shapes import SHAPES
     >>> compare_of(SHAPES.form("ISETP.GE.AND P0, PT, R0, c[0x0][0x170], PT"), 0)
-    Compare(operator='>=', left=2, right=3, is_signed=True, wide=False, low=-1, alone=True)
+    Compare(operator='>=', left=2, right=3, is_signed=True, wide=False, low=-1, alone=True, joined=-1, how='')
     """
     row = _table().get(form.opcode)
     operator = next((OPERATORS[m] for m in form.modifiers if m in OPERATORS), None)
@@ -75,6 +77,8 @@ def compare_of(form: Form, result: int) -> Compare | None:
     other = form.operands[roles["ci"]]
     neutral = 0 if "OR" in form.modifiers else 1 if "AND" in form.modifiers else None
     high = row.high in form.modifiers
+    alone = isinstance(other, RegisterOperand) and neutral is not None and literal(other) == neutral
+    how = next((m for m in form.modifiers if m in row.combine), "")
     return Compare(
         operator=NEGATED[operator] if form.operands[result].role == "q" else operator,
         left=roles["a"],
@@ -82,5 +86,7 @@ def compare_of(form: Form, result: int) -> Compare | None:
         is_signed=not row.unsigned & set(form.modifiers),
         wide=high or bool(row.wide & set(form.modifiers)),
         low=roles.get(row.low, -1) if high else -1,
-        alone=isinstance(other, RegisterOperand) and neutral is not None and literal(other) == neutral,
+        alone=alone,
+        joined=-1 if alone else roles["ci"],
+        how="" if alone else how,
     )
