@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sassql.facts.addresses import Addresses
-from sassql.facts.polynomials import Polynomial, mentioned, signed, special
+from sassql.facts.polynomials import Atom, Polynomial, mentioned, signed, special
 from sassql.insight.advice_conditions import Condition, is_of_thread
 from sassql.insight.advice_evaluate import Figures, count
 from sassql.insight.advice_extents import Extent
@@ -240,3 +240,35 @@ def _bound(condition: Condition, used: frozenset[str]) -> tuple[str, str]:
             return axis, f"min({plain(rest)}, {blocks}*{size})"
         return axis, f"{blocks}*min({plain(rest)}, {size})"
     return "", ""
+
+
+def per_thread(extent: Extent, width: int) -> str:
+    """Values of ``width`` bytes that one thread goes through, the busiest one; empty where not known."""
+    if extent.unknown or extent.bytes % max(width, 1):
+        return ""
+    factors = [str(extent.bytes // width)]
+    factors += [_busiest(level) for level in extent.levels]
+    return "*".join(f for f in factors if f != "1") or "1"
+
+
+def per_block(extent: Extent) -> str:
+    """Bytes that all threads of a block go through; empty where that is not known."""
+    if extent.unknown:
+        return ""
+    inner, absorbed = _levels(extent)
+    if absorbed == "grid":
+        return ""
+    threads = {"block": [], "warp": [f"ceil(threads/{_WARP})"]}.get(absorbed, ["threads"])
+    return "*".join(f for f in (str(extent.bytes), *threads, *inner) if f != "1")
+
+
+def _busiest(level: tuple[Steps, ...]) -> str:
+    texts = []
+    for steps in level:
+        kept = tuple((m, c) for m, c in steps.distance.terms if not _is_negative_thread(m, c))
+        texts.append(_steps(Steps(Polynomial(kept), steps.unit)))
+    return texts[0] if len(texts) == 1 else f"({' + '.join(texts)})"
+
+
+def _is_negative_thread(monomial: tuple[Atom, ...], coefficient: int) -> bool:
+    return signed(coefficient) < 0 and any(is_of_thread(a) for atom in monomial for a in (atom, *atom.inside))
