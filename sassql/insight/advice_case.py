@@ -10,6 +10,7 @@ from sassql.facts.polynomials import Polynomial, mentioned
 from sassql.insight.advice_amounts import Amount, axes_used, per_block, per_thread
 from sassql.insight.advice_conditions import is_of_thread
 from sassql.insight.advice_evaluate import Figures
+from sassql.insight.advice_motifs import Motifs
 from sassql.insight.advice_records import Effect
 from sassql.insight.advice_walks import Walk, Walks
 from sassql.isa.promises import READ_ONLY, WATCHED, promises_of
@@ -29,6 +30,15 @@ class Case:
         self.walks = Walks(kernel)
         self.flow: MemoryFlow = kernel.fact("memory_flow")
         self.used = axes_used(kernel)
+
+    @property
+    def block(self) -> int | None:
+        """Threads of a block, where a launch description says it."""
+        return self.figures[0].threads if self.figures else None
+
+    @cached_property
+    def motifs(self) -> Motifs:
+        return Motifs(self.kernel)
 
     @cached_property
     def global_stores(self) -> list[Walk]:

@@ -142,7 +142,8 @@ class _Evaluation:
             "==": left == right,
             "!=": left != right,
         }[condition.operator]
-        return found.astype(np.int64)
+        ones: Words = found.astype(np.int64)
+        return ones
 
     def steps(self, steps: Steps) -> Words:
         distance, unit = self.word(steps.distance), self.word(steps.unit)

@@ -24,8 +24,9 @@ class Effect:
     """What following an advice changes, at most.
 
     ``unit`` says of what (bytes of global memory, barriers a block …), ``formula`` how many in a launch.
-    ``parts`` are what it is made of, by name. ``at_most`` is true where not every thread may do it each time, ``unknown``
-    says why a part of the formula is open. ``values`` are numbers, one for each shape of a launch description.
+    ``parts`` are what it is made of, by name. ``at_most`` is true where not every thread may do it each
+    time, ``unknown`` says why a part of the formula is open. ``values`` are numbers, one for each shape of
+    a launch description.
     """
 
     unit: str

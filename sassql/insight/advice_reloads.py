@@ -12,8 +12,9 @@ from sassql.insight.advice_records import CERTAIN, MAYBE, Finding
 from sassql.insight.advice_walks import Walk, is_plain
 from sassql.isa.promises import READ_ONLY
 
+_AXES = ("tid.x", "tid.y", "tid.z")
 _UNIT = "bytes that loads ask for"
-_CACHES = "caches may serve a part of these bytes already"
+_CACHES = "the data do not stay in a cache, where loading them again costs little"
 
 
 def reloads(case: Case) -> Iterator[Finding]:
@@ -144,8 +145,8 @@ def _tiles(case: Case) -> Iterator[Finding]:
             "a row of threads loads the same data",
             case.addresses(walk.at),
             (f"a block has several threads along {lacking[0][-1]}", _CACHES),
-            f"Load a tile of {name} into shared memory once a block: {extent} threads along {lacking[0]} ask for the same"
-            " values in each iteration.",
+            f"Load a tile of {name} into shared memory once a block: {extent} threads along {lacking[0]} ask"
+            " for the same values in each iteration.",
             (case.effect(_UNIT, amount_of([walk], extent)),),
             motifs=("reload", "thread_reduce"),
             details={"buffer": name, "shared_by": extent},

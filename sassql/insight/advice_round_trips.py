@@ -40,10 +40,18 @@ def round_trips(case: Case) -> Iterator[Finding]:
     for store in case.global_stores:
         if store.base.kind == "none" or not is_plain(store):
             continue
-        consumers = [c for load in case.global_loads if (c := _consumer(case, store, load)) is not None]
+        loads = [load for load in case.global_loads if not _is_replaced(case, store, load)]
+        consumers = [c for load in loads if (c := _consumer(case, store, load)) is not None]
         if consumers:
             yield _finding(case, store, consumers)
     yield from _shared(case)
+
+
+def _is_replaced(case: Case, store: Walk, load: Walk) -> bool:
+    """True where the thread has stored something else to all the places before they are loaded."""
+    return any(
+        other.at[0] < load.at[0] and case.reaches(other, load) for other in _overwriting(case, store, [store])
+    )
 
 
 def _consumer(case: Case, store: Walk, load: Walk) -> _Consumer | None:
@@ -193,7 +201,7 @@ def _shared(case: Case) -> Iterator[Finding]:
             1,
             "round trip through shared memory",
             case.addresses(evidence),
-            ("no other thread reads the word: none does in this kernel",),
+            ("no other thread reads the word; in this kernel none does",),
             "Keep the value in a register: only the thread that stored it reads it back."
             + (" The barrier between is not needed for it." if sync else ""),
             (case.effect("bytes of shared memory", amount_of([store, *readers])),),

@@ -1,4 +1,4 @@
-"""Which places a kernel goes through: accesses to one buffer that one loop of the source, or one block, makes."""
+"""Which places a kernel goes through: the accesses to one buffer in one loop of the source, or one block."""
 
 from __future__ import annotations
 

@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sassql.insight.residency import Occupancy
+
 SCHEMA = "sassql.report/1"
 """Name and version of the JSON form; the number rises when a field changes its meaning or goes."""
 
-
-ASSUMED_BLOCK = 256
-"""Threads of a block where a kernel does not say how many it has."""
 
 COPY, OTHER = "copy and constant", "other"
 _SPACES = ("global", "shared", "local", "generic")
@@ -85,26 +84,6 @@ class Needs:
     local: int | None = None
     barriers: int | None = None
     parameters: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Occupancy:
-    """Resident warps of one multiprocessor: ``warps`` of at most ``most``, in ``blocks`` of ``threads``.
-
-    ``assumed`` is true where the kernel does not say how many threads a block has. ``limit`` is what
-    there is too little of: registers, shared memory, blocks or warps.
-    """
-
-    warps: int
-    most: int
-    blocks: int
-    threads: int
-    assumed: bool
-    limit: str
-
-    @property
-    def percent(self) -> int:
-        return 100 * self.warps // self.most
 
 
 @dataclass(frozen=True, slots=True)

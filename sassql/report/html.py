@@ -19,9 +19,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from sassql.insight.residency import ASSUMED_BLOCK
 from sassql.report.colours import PALETTE, colour
 from sassql.report.detail import KernelDetail
-from sassql.report.document import ASSUMED_BLOCK, Document, KernelRecord
+from sassql.report.document import Document, KernelRecord
 from sassql.report.drawing import draw
 from sassql.report.listing_rows import Rows, bars
 from sassql.report.plots import plots

@@ -8,12 +8,12 @@ from typing import Any
 
 from sassql.facts.blocks import Blocks
 from sassql.facts.loops import Loops
+from sassql.insight.occupancy import occupancy
 from sassql.model.kernel import Kernel
 from sassql.report.document import KernelRecord, Needs
 from sassql.report.findings import findings
 from sassql.report.mix import Mixer
 from sassql.report.motifs import Records, motifs_of
-from sassql.report.occupancy import occupancy
 from sassql.report.weights import Weights
 
 

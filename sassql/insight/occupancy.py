@@ -7,11 +7,12 @@ block is the kernel's own (`__launch_bounds__`, `reqntid`) or an assumed one, wh
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
+from sassql.insight.residency import ASSUMED_BLOCK, Occupancy
 from sassql.isa.multiprocessors import Multiprocessor, multiprocessor
 from sassql.model.kernel import Resources
-from sassql.report.document import ASSUMED_BLOCK, Occupancy
 
 WARP = 32
 
@@ -33,6 +34,33 @@ def occupancy(arch: str, needs: Resources, block: int | None = None) -> Occupanc
     blocks = min(by.values())
     limit = next(name for name in ("registers", "shared memory", "blocks", "warps") if by.get(name) == blocks)
     return Occupancy(blocks * warps, limits.warps, blocks, threads, assumed, limit)
+
+
+MOST_REGISTERS = 255
+"""Registers that a thread can have."""
+
+
+def room(arch: str, needs: Resources, block: int | None = None) -> int | None:
+    """Registers that a thread could use more, with as many resident warps; None where that is unknown."""
+    now = occupancy(arch, needs, block)
+    if now is None or needs.registers is None:
+        return None
+    more = needs.registers
+    while more < MOST_REGISTERS:
+        then = occupancy(arch, replace(needs, registers=more + 1), block)
+        if then is None or then.warps < now.warps:
+            break
+        more += 1
+    return more - needs.registers
+
+
+def shared_room(arch: str, needs: Resources, block: int | None = None) -> int | None:
+    """Bytes of shared memory that a block could use more, with as many resident warps."""
+    now, limits = occupancy(arch, needs, block), multiprocessor(arch)
+    if now is None or limits is None or not now.blocks:
+        return None
+    each = limits.shared // now.blocks // limits.shared_unit * limits.shared_unit - limits.kept
+    return max(min(each, limits.block_shared) - (needs.shared or 0), 0)
 
 
 def _block(needs: Resources, block: int | None) -> tuple[int, bool]:

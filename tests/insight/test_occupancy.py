@@ -9,9 +9,9 @@ from importlib.metadata import files
 
 import pytest
 
+from sassql.insight.occupancy import occupancy
 from sassql.isa.multiprocessors import multiprocessor
 from sassql.model.kernel import Resources
-from sassql.report.occupancy import occupancy
 
 ARCHITECTURES = ["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"]
 
