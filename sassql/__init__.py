@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnsupportedArchError,
         UsageError,
     )
+    from sassql.insight.advice import Advice, Finding, advise, group_advice
     from sassql.insight.classify import classify
     from sassql.insight.compare import Comparison, compare
     from sassql.model.instruction import Control, Instruction
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
     "Comparison",
     "CompileError",
     "Control",
     "Corpus",
+    "Finding",
     "Function",
     "InputError",
     "Instruction",
@@ -67,14 +70,17 @@ __all__ = [
     "ToolMissingError",
     "UnsupportedArchError",
     "UsageError",
+    "advise",
     "classify",
     "compare",
+    "group_advice",
     "load",
 ]
 
 _HOMES = {
     "sassql.corpus.corpus": ("Corpus", "load"),
     "sassql.engine.pattern": ("Pattern",),
+    "sassql.insight.advice": ("Advice", "Finding", "advise", "group_advice"),
     "sassql.insight.classify": ("classify",),
     "sassql.errors": (
         "CompileError",

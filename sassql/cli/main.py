@@ -19,6 +19,7 @@ COMMANDS = {
     "report": "What a library or a corpus is made of, as a page to look at.",
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "compare": "Do two kernels compute the same, and in which sense?",
+    "advise": "What could be otherwise: premise, price and evidence.",
     "test": "Run the tests inside pattern files.",
     "lint": "What is wrong with pattern files, and what would be better.",
     "explain": "Why a pattern has no row in a kernel.",

@@ -8,7 +8,7 @@ from sassql.facts.addresses import Addresses
 from sassql.facts.values import SSA
 from sassql.insight.advice_amounts import Amount
 from sassql.insight.advice_case import Case
-from sassql.insight.advice_records import CERTAIN, MAYBE, Finding
+from sassql.insight.advice_records import CERTAIN, MAYBE, ROOM, Finding
 from sassql.insight.occupancy import occupancy, room, shared_room
 
 _LOCAL_SLOT = "L"
@@ -62,7 +62,7 @@ def _room(case: Case, asking: list[Finding]) -> Iterator[Finding]:
     more, shared = numbers["register_room"], numbers["shared_room"]
     yield Finding(
         5,
-        "room for a fusion",
+        ROOM,
         case.addresses(barriers) or case.addresses([0]),
         (
             f"blocks have {now.threads} threads" + (" (assumed)" if now.assumed else ""),

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sassql.insight.advice_records import Advice, Finding
+from sassql.insight.advice_records import ROOM, Advice
+
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A finding that several kernels share. ``members`` are (kernel, architecture, finding)."""
+    """A finding that several kernels share, by rule, kind and motifs.
+
+    ``members`` are (name of the kernel, architecture, record of the finding).
+    """
 
     rule: int
     kind: str
     motifs: tuple[str, ...]
-    members: tuple[tuple[str, str, Finding], ...]
+    members: tuple[tuple[str, str, Record], ...]
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels by name, each once."""
         return tuple(sorted({name for name, _, _ in self.members}))
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """What can be done, each once."""
-        return tuple(dict.fromkeys(finding.action for _, _, finding in self.members))
 
     def as_record(self) -> dict[str, Any]:
         """The group as plain values: a finding of rule 6."""
@@ -40,16 +40,20 @@ class Group:
         }
 
 
-def group_advice(advices: Iterable[Advice]) -> list[Group]:
+def group_advice(advices: Iterable[Advice | Record]) -> list[Group]:
     """The findings that more than one kernel has, those of most kernels first.
 
     What works for one of the kernels is worth trying in the others, whatever layers they are.
+    An advice may be given as its record.
     """
-    found: dict[tuple[int, str, tuple[str, ...]], list[tuple[str, str, Finding]]] = {}
+    found: dict[tuple[int, str, tuple[str, ...]], list[tuple[str, str, Record]]] = {}
     for advice in advices:
-        for finding in advice.findings:
-            key = (finding.rule, finding.kind, finding.motifs)
-            found.setdefault(key, []).append((advice.kernel, advice.arch, finding))
+        record = advice.as_record() if isinstance(advice, Advice) else advice
+        for finding in record["findings"]:
+            if finding["kind"] == ROOM:
+                continue  # a price, nothing to do
+            key = (finding["rule"], finding["kind"], tuple(finding["motifs"]))
+            found.setdefault(key, []).append((record["kernel"], record["arch"], finding))
     groups = [Group(*key, tuple(members)) for key, members in found.items()]
     shared = [group for group in groups if len(group.kernels) > 1]
-    return sorted(shared, key=lambda g: (-len(g.kernels), g.rule, g.kind))
+    return sorted(shared, key=lambda group: (-len(group.kernels), group.rule, group.kind))

@@ -9,6 +9,8 @@ from typing import Any
 from sassql.insight.launch import Shape
 
 CERTAIN, MAYBE = "certain", "maybe"
+ROOM = "room for a fusion"
+"""The finding that tells a price only."""
 RULES: Mapping[int, str] = {
     1: "a value that is stored and loaded back",
     2: "where a shared reduction result lives",

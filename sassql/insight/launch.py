@@ -102,14 +102,21 @@ def read_launch(source: str | Path | Mapping[str, Any], a: str = "", b: str = ""
     """
     if isinstance(source, Mapping):
         return parse_launch(source, "launch", a, b)
-    path = Path(source)
+    return parse_launch(read_table(Path(source)), str(source), a, b)
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """What a launch file holds, not checked yet.
+
+    Raises:
+        UsageError: there is no such file, or it is no TOML.
+    """
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read the launch file {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {error}") from None
-    return parse_launch(table, str(path), a, b)
 
 
 def parse_launch(table: Mapping[str, Any], where: str, a: str = "", b: str = "") -> Launch:
