@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sassql.engine.match_line import LineMatcher
+from sassql.engine.match_line import matcher_of
 from sassql.engine.opsets import resolve
 from sassql.engine.plan import (
     ClaimPlan,
@@ -16,9 +16,9 @@ from sassql.engine.plan import (
     SliceAtom,
     Slot,
     SlotKind,
-    Through,
     UseAtom,
     WhereAtom,
+    through_of,
 )
 from sassql.lang.ast import (
     Binary,
@@ -75,7 +75,7 @@ def line_atom(line: Line, own: Classes, called: Called, region: str = "") -> Lin
     slots = tuple(_slots(line, called))
     label = label_of(line)
     keys = frozenset({label, *(slot.key for slot in slots if slot.key)})
-    return LineAtom(line.at.line, keys, label, line, LineMatcher(line, own), slots, region)
+    return LineAtom(line.at.line, keys, label, line, matcher_of(line, own), slots, region)
 
 
 def _slots(line: Line, called: Called) -> Iterator[Slot]:
@@ -102,7 +102,7 @@ def _slots(line: Line, called: Called) -> Iterator[Slot]:
 def flow_atom(flow: Flow, own: Classes, called: Called, loops: tuple[str, ...]) -> FlowAtom:
     """A flow between two names."""
     limit = MOST_PASSED if flow.limit is None else flow.limit
-    through = Through(resolve(flow.through, own), flow.anything, limit)
+    through = through_of(resolve(flow.through, own), flow.anything, limit)
     source, target = called(flow.source.key), called(flow.target.key)
     return FlowAtom(flow.at.line, frozenset({source, target, *loops}), source, target, through, loops)
 

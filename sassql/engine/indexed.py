@@ -8,8 +8,11 @@ that makes a bound value lies on one instruction; one that reads it lies on each
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from sassql.engine.bindings import Bindings, Occurrences
+from sassql.engine.lines import Candidate
+from sassql.engine.match_line import LineMatcher
 from sassql.engine.plan import (
     Atom,
     BorderAtom,
@@ -30,9 +33,10 @@ from sassql.engine.plan import (
     UseAtom,
     WhereAtom,
 )
-from sassql.engine.readiness import binds, is_bound, is_check, once_more, requirements
+from sassql.engine.readiness import is_bound, is_check, outline
+from sassql.engine.turns import Turns
 from sassql.engine.values import Unit
-from sassql.engine.view import Candidate, View
+from sassql.engine.view import View
 
 _KEYED = (SlotKind.VALUE, SlotKind.GUARD, SlotKind.TERM)
 _LAST = 1e12
@@ -46,8 +50,8 @@ class Lookup:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._indices: dict[tuple[int, Slot], Index] = {}
-        self._inside: dict[tuple[int, int], list[Candidate]] = {}
+        self._indices: dict[tuple[LineMatcher, SlotKind, int, int], Index] = {}
+        self._inside: dict[tuple[LineMatcher, int], list[Candidate]] = {}
 
     def candidates(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         """A superset of the candidates that agree with ``bindings``; in address order."""
@@ -56,7 +60,7 @@ class Lookup:
         if loop is None or len(found) < _WORTH_FILTERING:
             return found
         if found is self._view.candidates(line):
-            key = (id(line), loop)
+            key = (line.matcher, loop)
             if key not in self._inside:
                 self._inside[key] = [c for c in found if self._view.lies_in(c.index, loop)]
             return self._inside[key]
@@ -76,7 +80,7 @@ class Lookup:
 
     def index(self, line: LineAtom, slot: Slot) -> Index:
         """Candidates of a line by the value in a slot."""
-        key = (id(line), slot)
+        key = (line.matcher, slot.kind, slot.position, slot.term)
         index = self._indices.get(key)
         if index is None:
             index = self._indices[key] = {}
@@ -103,32 +107,9 @@ class Indexed:
 
     exhaustive = False
 
-    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Sequence[Atom]:
+    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Turns:
         """Checks as soon as they can be judged, then what extends the bindings in the fewest ways."""
-        needed = requirements(conjunction)
-        waiting = list(conjunction.atoms)
-        known = set(bound)
-        found: list[Atom] = []
-        costs: dict[int, float] = {}  # of what is waiting; it changes where a name of the atom becomes known
-        while waiting:
-            ready = [atom for atom in waiting if needed[id(atom)] <= known] or waiting
-            if len(ready) > 1:
-                for atom in ready:
-                    if id(atom) not in costs:
-                        costs[id(atom)] = self.cost(atom, view, known)
-                checks = [atom for atom in waiting if type(atom) in _KEPT]
-                best = min(ready, key=lambda a: costs[id(a)] * _share(a, checks, known))
-            else:
-                best = ready[0]
-            waiting.remove(best)
-            found.append(best)
-            new = binds(best) - known
-            known |= new
-            if new:
-                for atom in waiting:
-                    if not atom.keys.isdisjoint(new):
-                        costs.pop(id(atom), None)
-        return [*found, *once_more(conjunction)]
+        return _Planned(self, conjunction, view, bound)
 
     def cost(self, atom: Atom, view: View, known: set[str]) -> float:
         """How many ways an atom is expected to have, and how dear it is to find them."""
@@ -191,23 +172,77 @@ _KEPT: dict[type[Atom], float] = {
 """The share of ways that each kind of check is expected to leave."""
 
 
-def _share(atom: Atom, checks: Sequence[Atom], known: set[str]) -> float:
-    """The share of an atom's ways that is left by the checks that can be judged right behind it."""
-    if not isinstance(atom, LineAtom | UseAtom):
-        return 1.0
-    after = known | binds(atom)
-    share = 1.0
-    for check in checks:
-        if check.keys <= after and not check.keys <= known:
-            share *= _KEPT[type(check)]
-    return share
+class _Planned(Turns):
+    """The cheapest atom next. Costs are remembered until a name of the atom becomes known."""
+
+    __slots__ = ("_atoms", "_costs", "_fixed", "_known", "_planner", "_view", "_waiting")
+
+    def __init__(self, planner: Indexed, conjunction: Conjunction, view: View, bound: frozenset[str]) -> None:
+        self._fixed = outline(conjunction)
+        super().__init__((), len(conjunction.atoms) + len(self._fixed.again))
+        self._planner, self._view = planner, view
+        self._atoms = conjunction.atoms
+        self._waiting = list(range(len(conjunction.atoms)))
+        self._known = set(bound)
+        self._costs: dict[int, float] = {}
+
+    def go_on(self) -> None:
+        """Decide on one more atom; behind the last one, on all that are judged again."""
+        waiting, known = self._waiting, self._known
+        if not waiting:
+            self.found += self._fixed.again
+            return
+        needed = self._fixed.needed
+        ready = [number for number in waiting if needed[number] <= known] or waiting
+        best = ready[0] if len(ready) == 1 else self._cheapest(ready)
+        waiting.remove(best)
+        self.found.append(self._atoms[best])
+        new = self._fixed.bound[best] - known
+        known |= new
+        if new:
+            for number in waiting:
+                if number in self._costs and not self._atoms[number].keys.isdisjoint(new):
+                    del self._costs[number]
+
+    def _cheapest(self, ready: Sequence[int]) -> int:
+        """The first of those that cost least; used motifs are only looked at where no line rules all out."""
+        costs, late = self._costs, []
+        best, least = -1, inf
+        for number in ready:
+            cost = costs.get(number)
+            if cost is None:
+                atom = self._atoms[number]
+                if isinstance(atom, UseAtom):
+                    late.append(number)
+                    continue
+                cost = costs[number] = self._planner.cost(atom, self._view, self._known)
+            share = cost * self._share(number)
+            if share < least:
+                best, least = number, share
+        for number in late if least > 0 else ():
+            cost = costs[number] = self._planner.cost(self._atoms[number], self._view, self._known)
+            share = cost * self._share(number)
+            if share < least or (share == least and number < best):
+                best, least = number, share
+        return best
+
+    def _share(self, number: int) -> float:
+        """The share of an atom's ways that is left by the checks that can be judged right behind it."""
+        share = 1.0
+        if self._fixed.checks[number]:
+            after = self._known | self._fixed.bound[number]
+            for check in self._fixed.checks[number]:
+                if check in self._waiting and self._atoms[check].keys <= after:
+                    share *= _KEPT[type(self._atoms[check])]
+        return share
 
 
 def lookup(view: View) -> Lookup:
-    """The indices of a view."""
-    if view.lookup is None:
-        view.lookup = Lookup(view)
-    return view.lookup
+    """The indices of a view's session."""
+    kept = view.session
+    if kept.lookup is None:
+        kept.lookup = Lookup(view)
+    return kept.lookup
 
 
 INDEXED = Indexed()

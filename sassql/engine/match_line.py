@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
-from sassql.engine.opsets import Alternative, operation_of, resolve
+from sassql.engine.opsets import NOWHERE, Alternative, operation_of, resolve
 from sassql.isa import classes
 from sassql.isa.constant_reads import place_of
 from sassql.isa.signatures import SILENT_ROLES
@@ -58,12 +60,51 @@ class Fit:
     places: tuple[int, ...]
 
 
-class LineMatcher:
-    """A line of a motif, ready to be laid on forms; remembers what it found for each form."""
+_MATCHERS: WeakValueDictionary[Hashable, LineMatcher] = WeakValueDictionary()
 
-    def __init__(self, line: Line, own: Mapping[str, ClassDefinition]) -> None:
+
+def matcher_of(line: Line, own: Mapping[str, ClassDefinition]) -> LineMatcher:
+    """The matcher of a line: one for all lines that differ in names, labels and places only."""
+    plain = Line(
+        "",
+        line.guard and replace(line.guard, predicate=_nameless(line.guard.predicate), at=NOWHERE),
+        (),
+        tuple(replace(operand, core=_nameless(operand.core), at=NOWHERE) for operand in line.operands),
+        NOWHERE,
+    )
+    alternatives = resolve(line.opset, own)
+    numbers = tuple(repr(o.core.value) for o in line.operands if isinstance(o.core, NumberOperand))
+    key = (plain, alternatives, numbers)  # 1 and 1.0 are equal, but not the same operand
+    found = _MATCHERS.get(key)
+    if found is None:
+        found = _MATCHERS[key] = LineMatcher(plain, alternatives)
+    return found
+
+
+_Named = TypeVar("_Named")
+
+
+def _nameless(core: _Named) -> _Named:
+    """A part of a line without what it calls things."""
+    match core:
+        case Name(sigil=sigil):
+            return Name(sigil, "", False, NOWHERE)  # type: ignore[return-value]
+        case ValueOperand() | IntegerOperand():
+            return replace(core, name=_nameless(core.name))
+        case Brackets():
+            return replace(core, terms=tuple(_nameless(term) for term in core.terms))
+    return core
+
+
+class LineMatcher:
+    """A line of a motif, ready to be laid on forms; remembers what it found for each form.
+
+    What its names are called plays no part.
+    """
+
+    def __init__(self, line: Line, alternatives: tuple[Alternative, ...]) -> None:
         self.line = line
-        self.alternatives = resolve(line.opset, own)
+        self.alternatives = alternatives
         self.opcodes = frozenset().union(*(a.opcodes for a in self.alternatives))
         self.operations = tuple(dict.fromkeys(a.name for a in self.alternatives if a.is_operation))
         """Operations among the alternatives: they may take forms that single instructions do not show."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sassql.engine.bindings import Bindings
+from sassql.engine.lines import Candidate
 from sassql.engine.plan import (
     Atom,
     BorderAtom,
@@ -24,8 +25,9 @@ from sassql.engine.plan import (
     ScopeAtom,
     UseAtom,
 )
-from sassql.engine.readiness import binds, is_bound, is_check, once_more, requirements
-from sassql.engine.view import Candidate, View
+from sassql.engine.readiness import is_bound, is_check, outline
+from sassql.engine.turns import Turns
+from sassql.engine.view import View
 
 _PHASES: tuple[tuple[type[Atom], ...], ...] = (
     (LoopAtom,),
@@ -42,23 +44,24 @@ _PHASES: tuple[tuple[type[Atom], ...], ...] = (
 
 def in_turn(conjunction: Conjunction, bound: frozenset[str]) -> list[Atom]:
     """The atoms phase by phase, and in a phase by the text; loops once more at the end, as checks."""
-    needed = requirements(conjunction)
-    waiting = list(conjunction.atoms)
+    fixed = outline(conjunction)
+    waiting = list(range(len(conjunction.atoms)))
     known = set(bound)
     found: list[Atom] = []
 
-    def rank(atom: Atom) -> int:
+    def rank(number: int) -> int:
+        atom = conjunction.atoms[number]
         if is_check(atom) or is_bound(atom, known):
             return -1
         return next(i for i, kinds in enumerate(_PHASES) if isinstance(atom, kinds))
 
     while waiting:
-        ready = [atom for atom in waiting if needed[id(atom)] <= known] or waiting
+        ready = [number for number in waiting if fixed.needed[number] <= known] or waiting
         best = min(ready, key=rank)
         waiting.remove(best)
-        found.append(best)
-        known |= binds(best)
-    return [*found, *once_more(conjunction)]
+        found.append(conjunction.atoms[best])
+        known |= fixed.bound[best]
+    return [*found, *fixed.again]
 
 
 class Naive:
@@ -66,9 +69,9 @@ class Naive:
 
     exhaustive = True
 
-    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Sequence[Atom]:
+    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Turns:
         """The order of the text."""
-        return in_turn(conjunction, bound)
+        return Turns(in_turn(conjunction, bound))
 
     def candidates(self, line: LineAtom, view: View, bindings: Bindings) -> Sequence[Candidate]:
         """Everywhere."""

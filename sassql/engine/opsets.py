@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sassql.isa import classes, operations, signatures
 from sassql.isa.meanings import templates
-from sassql.lang.ast import ClassDefinition, ClassUse, Modifier, Opcode, Opset
+from sassql.lang.ast import ClassDefinition, ClassUse, Modifier, Opcode, Opset, Position
 from sassql.model.form import Form
+
+NOWHERE = Position(0, 0)
+"""The position of what stands at several places."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +66,27 @@ def allows(wanted: Modifier, modifiers: Sequence[str]) -> bool:
 
 
 def resolve(opset: Opset, own: Mapping[str, ClassDefinition]) -> tuple[Alternative, ...]:
-    """The alternatives of an opset; classes of the file are replaced by what they stand for."""
+    """The alternatives of an opset; classes of the file are replaced by what they stand for.
+
+    Equal for opsets that say the same, wherever they stand.
+    """
     found: list[Alternative] = []
     for item in opset:
         match item:
             case Opcode(name=name, modifiers=modifiers):
-                found.append(Alternative(name, False, modifiers))
+                found.append(Alternative(name, False, _anywhere(modifiers)))
             case ClassUse(name=name, modifiers=modifiers) if name in own:
                 inner = resolve(own[name].opset, own)
-                found += [Alternative(a.name, a.is_class, (*a.modifiers, *modifiers)) for a in inner]
+                found += [
+                    Alternative(a.name, a.is_class, (*a.modifiers, *_anywhere(modifiers))) for a in inner
+                ]
             case ClassUse(name=name, modifiers=modifiers):
-                found.append(Alternative(name, True, modifiers))
+                found.append(Alternative(name, True, _anywhere(modifiers)))
     return tuple(dict.fromkeys(found))
+
+
+def _anywhere(modifiers: Sequence[Modifier]) -> tuple[Modifier, ...]:
+    return tuple(replace(modifier, at=NOWHERE) for modifier in modifiers)
 
 
 def operation_of(form: Form) -> str:

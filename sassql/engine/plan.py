@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 
 from sassql.engine.match_line import LineMatcher
 from sassql.engine.opsets import Alternative
@@ -100,13 +101,19 @@ class BorderAtom(Atom):
     """The plain name inside."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Through:
     """What a flow may pass: any instruction, or those of an opset, at most ``most`` of them."""
 
     alternatives: tuple[Alternative, ...]
     anything: bool
     most: int
+
+
+@cache
+def through_of(alternatives: tuple[Alternative, ...], anything: bool, most: int) -> Through:
+    """One object for all flows that may pass the same, so that they share what is found of them."""
+    return Through(alternatives, anything, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,6 +248,20 @@ class Again(Atom):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """What the order of the atoms of a conjunction rests on, whatever the kernel.
+
+    By number of the atom: ``needed`` has to be bound before it, ``bound`` is bound by it, and ``checks`` are
+    the numbers of the checks that it may allow to be judged. ``again`` are the atoms behind all others.
+    """
+
+    needed: tuple[frozenset[str], ...]
+    bound: tuple[frozenset[str], ...]
+    checks: tuple[tuple[int, ...], ...]
+    again: tuple[Again, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Conjunction:
     """Atoms that hold together. ``late`` are the conditions that speak of lists or of solved integers.
 
@@ -257,8 +278,8 @@ class Conjunction:
     """Keys that a positive atom of the conjunction binds."""
     needed: tuple[LineAtom, ...]
     """The lines without which there is no way to satisfy it: negative ones never select."""
-    required: dict[int, frozenset[str]] = field(default_factory=dict)
-    """By atom, what has to be bound before it; filled when it is first asked for."""
+    outlines: list[Outline] = field(default_factory=list)
+    """What is always the same about the order of the atoms: one, made when it is first asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -113,7 +113,7 @@ def _count(atom: Atom, view: View) -> int | None:
 
 def _unsearched(conjunction: Conjunction, solver: WatchedSolver) -> Progress:
     """The order that a conjunction would have had."""
-    atoms = solver.strategy.order(conjunction, solver.view, frozenset())
+    atoms = solver.strategy.order(conjunction, solver.view, frozenset()).complete()
     return Progress(conjunction, atoms, [0] * (len(atoms) + 1))
 
 

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from sassql.engine.opsets import Alternative
 from sassql.engine.plan import Through
 from sassql.engine.values import Unit, Values
 from sassql.facts.blocks import Blocks
@@ -47,12 +46,12 @@ class Reach:
         self._values = values
         self._known: dict[Key, Reached] = {}
         self._sources: dict[int, tuple[Unit, ...]] = {}
-        self._passes: dict[tuple[object, int], bool] = {}
+        self._passes: dict[tuple[Through, int], bool] = {}
         self._free: dict[int, bool] = {}
 
     def back_from(self, unit: Unit, through: Through, headers: frozenset[int], remember: bool) -> Reached:
         """Everything that flows into ``unit``; φ of the blocks ``headers`` are not crossed."""
-        key = (unit, through.alternatives, through.anything, through.most, headers)
+        key = (unit, through, headers)
         found = self._known.get(key) if remember else None
         if found is None:
             found = self._search(unit, through, headers)
@@ -111,7 +110,7 @@ class Reach:
                     return 0, None
                 if self._is_free(row, form):
                     return 0, self._data(index, form)
-                if through.anything or self._may_pass(row, form, through.alternatives):
+                if through.anything or self._may_pass(row, form, through):
                     return 1, self._data(index, form)
         return 0, ()
 
@@ -120,10 +119,10 @@ class Reach:
             self._free[row] = classes.belongs(FREE, form.opcode, form.modifiers, form.operands)
         return self._free[row]
 
-    def _may_pass(self, row: int, form: Form, alternatives: tuple[Alternative, ...]) -> bool:
-        key = (alternatives, row)
+    def _may_pass(self, row: int, form: Form, through: Through) -> bool:
+        key = (through, row)
         if key not in self._passes:
-            self._passes[key] = any(alternative.fits(form) for alternative in alternatives)
+            self._passes[key] = any(alternative.fits(form) for alternative in through.alternatives)
         return self._passes[key]
 
     def _data(self, index: int, form: Form) -> tuple[Unit, ...]:

@@ -14,6 +14,7 @@ from sassql.engine.plan import (
     LineAtom,
     LoopAtom,
     OrderAtom,
+    Outline,
     PathAtom,
     RepeatAtom,
     ScopeAtom,
@@ -65,11 +66,22 @@ def is_check(atom: Atom) -> bool:
     return isinstance(atom, WhereAtom | OrderAtom | PathAtom | SliceAtom)
 
 
-def requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
-    """By atom, what has to be bound before it: of what the conjunction itself can bind."""
-    if not conjunction.required:
-        conjunction.required.update(_requirements(conjunction))
-    return conjunction.required
+def outline(conjunction: Conjunction) -> Outline:
+    """What the order of the atoms rests on, whatever the kernel."""
+    if not conjunction.outlines:
+        atoms = conjunction.atoms
+        needed = _requirements(conjunction)
+        bound = tuple(binds(atom) for atom in atoms)
+        judges = [n for n, atom in enumerate(atoms) if is_check(atom) or isinstance(atom, FlowAtom)]
+        checks = tuple(
+            tuple(n for n in judges if not atoms[n].keys.isdisjoint(keys))
+            if isinstance(atom, LineAtom | UseAtom)
+            else ()
+            for atom, keys in zip(atoms, bound, strict=True)
+        )
+        again = tuple(_once_more(conjunction))
+        conjunction.outlines.append(Outline(tuple(needed[id(a)] for a in atoms), bound, checks, again))
+    return conjunction.outlines[0]
 
 
 def _requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
@@ -98,7 +110,7 @@ def _requirements(conjunction: Conjunction) -> dict[int, frozenset[str]]:
     return found
 
 
-def once_more(conjunction: Conjunction) -> list[Again]:
+def _once_more(conjunction: Conjunction) -> list[Again]:
     """What has to be judged again at the end, since what it was judged by may have grown."""
     kinds = (LoopAtom, CarryAtom, FlowAtom, SliceAtom)
     return [Again(atom.line, atom.keys, atom) for atom in conjunction.atoms if isinstance(atom, kinds)]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sassql.engine.bindings import Bindings
 from sassql.engine.expressions import Scope as ExpressionScope
 from sassql.engine.expressions import evaluate, truth
+from sassql.engine.lines import Candidate
 from sassql.engine.match_line import align
 from sassql.engine.named import MOST_SEEN, Named, written
 from sassql.engine.plan import (
@@ -32,7 +33,6 @@ from sassql.engine.plan import (
     UseAtom,
     WhereAtom,
 )
-from sassql.engine.view import Candidate
 from sassql.engine.watch import WatchedSolver
 from sassql.facts.addresses import Address
 from sassql.lang.ast import Attribute, Call, Expression, For, Name

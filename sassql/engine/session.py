@@ -11,6 +11,7 @@ import numpy.typing as npt
 import sassql.facts  # noqa: F401  (registers the analyses)
 from sassql.engine.carries import Carries
 from sassql.engine.divergence import Divergence, divergence
+from sassql.engine.lines import Lines
 from sassql.engine.operations import LongerForms
 from sassql.engine.reach import Reach
 from sassql.engine.values import Values
@@ -21,6 +22,7 @@ from sassql.model.kernel import Kernel, provides
 if TYPE_CHECKING:
     from sassql.engine.bindings import Used
     from sassql.engine.budget import OutOfStepsError
+    from sassql.engine.indexed import Lookup
     from sassql.engine.rows import Group
     from sassql.facts.addresses import Address
 
@@ -40,6 +42,8 @@ class Session:
         """Attributes of addresses, by object and name; the object is kept, so that its number stays."""
         self.rows_of: dict[tuple[str, bool, int], tuple[Used, ...]] = {}
         """The same as rows for those who use them."""
+        self.lookup: Lookup | None = None
+        """Where the faster way keeps its indices."""
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
@@ -76,6 +80,11 @@ class Session:
             if seen:
                 found.setdefault(row, []).append(index)
         return found
+
+    @cached_property
+    def lines(self) -> Lines:
+        """Where lines may lie."""
+        return Lines(self)
 
     @cached_property
     def longer(self) -> LongerForms:

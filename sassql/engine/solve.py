@@ -14,6 +14,7 @@ from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget
 from sassql.engine.expressions import Scope as ExpressionScope
 from sassql.engine.expressions import truth
+from sassql.engine.lines import Candidate
 from sassql.engine.looping import border, carried, loops
 from sassql.engine.negation import absent, every, optional
 from sassql.engine.plan import (
@@ -38,8 +39,9 @@ from sassql.engine.plan import (
 )
 from sassql.engine.relations import first_reached, flow, order, path, sliced
 from sassql.engine.repeat import Repeats, maximal
+from sassql.engine.turns import Turns
 from sassql.engine.uses import count_used, use_rows
-from sassql.engine.view import Candidate, View
+from sassql.engine.view import View
 
 _ANSWERED = 4
 """Steps of a question whose answer is known."""
@@ -52,7 +54,7 @@ class Strategy(Protocol):
     exhaustive: bool
     """Whether repetitions try every path, and flows are followed anew each time."""
 
-    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Sequence[Atom]:
+    def order(self, conjunction: Conjunction, view: View, bound: frozenset[str]) -> Turns:
         """The atoms in the order in which they are evaluated."""
         ...
 
@@ -68,7 +70,7 @@ class Solver:
         self.view = view
         self.strategy = strategy
         self.budget = budget
-        self._orders: dict[tuple[int, frozenset[str]], Sequence[Atom]] = {}
+        self._orders: dict[tuple[int, frozenset[str]], Turns] = {}
         self._repeats: dict[int, Repeats] = {}
         self.watched = False
         view.count_used = lambda plan: count_used(plan, self)
@@ -104,11 +106,14 @@ class Solver:
             return found
         return self._finished(conjunction, found)
 
-    def _extend(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> Iterator[Bindings]:
+    def _extend(self, turns: Turns, place: int, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy the atoms from ``place`` on; those that bind nothing in one go."""
-        while place < len(atoms):
+        atoms, total = turns.found, turns.total
+        while place < total:
+            if place == len(atoms):
+                turns.go_on()
             if self.watched:
-                self.saw(atoms, place, bindings)
+                self.saw(turns, place, bindings)
             atom = atoms[place]
             check = _CHECKS.get(type(atom))
             if check is None or (isinstance(atom, ScopeAtom) and atom.kind == "opt"):
@@ -120,13 +125,14 @@ class Solver:
             place += 1
         else:
             if self.watched:
-                self.saw(atoms, place, bindings)
+                self.saw(turns, place, bindings)
             yield bindings
             return
+        place += 1
         for extended in self._atom(atom, bindings):
-            yield from self._extend(atoms, place + 1, extended)
+            yield from self._extend(turns, place, extended)
 
-    def saw(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> None:
+    def saw(self, turns: Turns, place: int, bindings: Bindings) -> None:
         """``bindings`` satisfy the first ``place`` atoms: for those who watch."""
 
     def _finished(self, conjunction: Conjunction, found: Iterator[Bindings]) -> Iterator[Bindings]:

@@ -5,8 +5,7 @@ line 9 alone stops it: without it there would be a match at 0x01c0
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from sassql.engine.bindings import Bindings
 from sassql.engine.budget import Budget, OutOfStepsError
@@ -76,15 +75,14 @@ def _without(conjunction: Conjunction, atom: Atom) -> Conjunction | None:
     others = [a for a in (*conjunction.atoms, *conjunction.late) if a is not atom]
     if any(isinstance(a, _SPEAKING) and not gone.isdisjoint(a.keys) for a in others):
         return None
-    rest: dict[str, Any] = {
-        "atoms": tuple(_unlabelled(a, gone) for a in conjunction.atoms if a is not atom),
-        "late": tuple(a for a in conjunction.late if a is not atom),
-        "chains": tuple(chain for chain in conjunction.chains if chain is not atom),
-        "needed": tuple(line for line in getattr(conjunction, "needed", ()) if line is not atom),
-        "required": {},
-    }
-    kept = {field.name for field in fields(conjunction)}  # what a plan remembers of itself is made anew
-    return replace(conjunction, **{name: value for name, value in rest.items() if name in kept})
+    return replace(
+        conjunction,
+        atoms=tuple(_unlabelled(a, gone) for a in conjunction.atoms if a is not atom),
+        late=tuple(a for a in conjunction.late if a is not atom),
+        chains=tuple(chain for chain in conjunction.chains if chain is not atom),
+        needed=tuple(line for line in conjunction.needed if line is not atom),
+        outlines=[],  # what a plan remembers of itself is made anew
+    )
 
 
 def _unlabelled(atom: Atom, gone: set[str]) -> Atom:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sassql.engine.bindings import Bindings, Matched
 from sassql.engine.carries import Carries
-from sassql.engine.match_line import Fit
-from sassql.engine.operations import LongerForms, Part
+from sassql.engine.lines import Candidate
+from sassql.engine.operations import LongerForms
 from sassql.engine.opsets import operation_of
 from sassql.engine.plan import Conjunction, LineAtom, MotifPlan, Slot, SlotKind
 from sassql.engine.reach import Reach
-from sassql.engine.session import Session, session
+from sassql.engine.session import session
 from sassql.engine.values import Unit, Units, Values
 from sassql.engine.ways import Position, Ways
 from sassql.facts.addresses import Address, Addresses
@@ -34,20 +32,7 @@ from sassql.isa.meanings import templates
 from sassql.model.form import Form
 from sassql.model.kernel import Kernel
 
-if TYPE_CHECKING:
-    from sassql.engine.indexed import Lookup
-
-
 _UNKNOWN_COUNT = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An instruction on which a line may lie, and how; of a longer form the parts instead of operands."""
-
-    index: int
-    fit: Fit
-    parts: tuple[Part, ...] = ()
 
 
 class View:
@@ -57,19 +42,12 @@ class View:
 
     def __init__(self, kernel: Kernel, everything: bool) -> None:
         self.kernel = kernel
-        self._everything = everything
-        self._candidates: dict[int, tuple[LineAtom, tuple[Candidate, ...]]] = {}
+        self.session = session(kernel, everything)
+        """What all motifs share."""
         self._operations: dict[int, bool] = {}
         self._excluded: dict[int, tuple[Conjunction, bool]] = {}
         self.count_used: Callable[[MotifPlan], int] = lambda plan: _UNKNOWN_COUNT
         """How many rows a motif has that another one uses: told by who searches."""
-        self.lookup: Lookup | None = None
-        """Where the faster way keeps its indices."""
-
-    @cached_property
-    def session(self) -> Session:
-        """What all motifs share."""
-        return session(self.kernel, self._everything)
 
     @property
     def values(self) -> Values:
@@ -107,11 +85,8 @@ class View:
 
     def lacks(self, lines: Iterable[LineAtom]) -> bool:
         """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
-        return any(
-            not any(line.matcher.heads(self.kernel.forms[row]) for row in self._rows_of(line))
-            and not any(self.longer.possible(name) for name in line.matcher.operations)
-            for line in lines
-        )
+        possible = self.session.lines.possible
+        return not all(possible(line.matcher) for line in lines)
 
     def excludes(self, conjunction: Conjunction) -> bool:
         """True where a conjunction needs a line that can lie nowhere; asked once."""
@@ -120,39 +95,9 @@ class View:
             known = self._excluded[id(conjunction)] = conjunction, self.lacks(conjunction.needed)
         return known[1]
 
-    def _rows_of(self, line: LineAtom) -> Iterator[int]:
-        """The forms with an opcode that a line speaks of."""
-        found = self.session.by_opcode
-        spoken = line.matcher.opcodes
-        for opcode in spoken if len(spoken) < len(found) else found:
-            if opcode in spoken and opcode in found:
-                yield from found[opcode]
-
     def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
-        known = self._candidates.get(id(line))
-        if known is None:
-            known = self._candidates[id(line)] = (line, tuple(self._found(line)))
-        return known[1]
-
-    def _found(self, line: LineAtom) -> Iterator[Candidate]:
-        fits = {row: line.matcher.fits(self.kernel.forms[row]) for row in self._rows_of(line)}
-        places = self.session.places
-        plain = [
-            Candidate(i, fit) for row, found in fits.items() for i in places.get(row, ()) for fit in found
-        ]
-        wanted = [name for name in line.matcher.operations if self.longer.possible(name)]
-        if not wanted:
-            return iter(sorted(plain, key=lambda c: c.index))
-        longer = [
-            Candidate(*found)
-            for name in wanted
-            for found in self.longer.fits(name, line.matcher)
-            if self.nodes[found[0]]
-        ]
-        parts = {(index, name) for name in wanted for index in self.longer.parts(name)}
-        kept = [c for c in plain if (c.index, c.fit.operation.strip("<>")) not in parts]
-        return iter(sorted([*kept, *longer], key=lambda c: c.index))
+        return self.session.lines.candidates(line.matcher)
 
     def lay(self, line: LineAtom, candidate: Candidate, bindings: Bindings) -> Bindings | None:
         """``bindings`` with ``line`` on ``candidate``, or None where names, numbers or labels disagree."""

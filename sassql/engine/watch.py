@@ -15,6 +15,7 @@ from sassql.engine.indexed import Indexed
 from sassql.engine.plan import Again, Atom, Conjunction, LineAtom, UseAtom
 from sassql.engine.readiness import binds
 from sassql.engine.solve import Solver, Strategy
+from sassql.engine.turns import Turns
 from sassql.engine.uses import use_rows
 from sassql.engine.view import View
 
@@ -65,15 +66,16 @@ class WatchedSolver(Solver):
         known = set(self._orders)
         found = super().conjunction(conjunction, bindings)
         for key in self._orders.keys() - known:
-            atoms = self._orders[key]
+            turns = self._orders[key]
+            atoms = turns.complete()
             made = Progress(conjunction, atoms, [0] * (len(atoms) + 1))
             made.estimates = estimates(atoms, self.view, key[1])
-            self._progress[id(atoms)] = made
+            self._progress[id(turns)] = made
             self._of.setdefault(id(conjunction), []).append(made)
         return found
 
-    def saw(self, atoms: Sequence[Atom], place: int, bindings: Bindings) -> None:
-        progress = self._progress.get(id(atoms))
+    def saw(self, turns: Turns, place: int, bindings: Bindings) -> None:
+        progress = self._progress.get(id(turns))
         if progress is not None:
             progress.ways[place] += 1
             if place > progress.reached and self._counts(bindings):

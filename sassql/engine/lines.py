@@ -1,0 +1,77 @@
+"""Where lines may lie in a kernel, names aside: found once for all motifs that have such a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sassql.engine.match_line import Fit, LineMatcher
+from sassql.engine.operations import Part
+
+if TYPE_CHECKING:
+    from sassql.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """An instruction on which a line may lie, and how; of a longer form the parts instead of operands."""
+
+    index: int
+    fit: Fit
+    parts: tuple[Part, ...] = ()
+
+
+class Lines:
+    """The places of lines among the instructions that a session sees."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._forms = session.kernel.forms
+        self._rows: dict[LineMatcher, tuple[int, ...]] = {}
+        self._possible: dict[LineMatcher, bool] = {}
+        self._candidates: dict[LineMatcher, tuple[Candidate, ...]] = {}
+
+    def possible(self, matcher: LineMatcher) -> bool:
+        """False where a line can lie on no instruction: exact, and cheap, since no analysis runs."""
+        known = self._possible.get(matcher)
+        if known is None:
+            known = self._possible[matcher] = any(
+                matcher.heads(self._forms[row]) for row in self._rows_of(matcher)
+            ) or any(self._session.longer.possible(name) for name in matcher.operations)
+        return known
+
+    def _rows_of(self, matcher: LineMatcher) -> tuple[int, ...]:
+        """The forms with an opcode that a line speaks of."""
+        known = self._rows.get(matcher)
+        if known is None:
+            found, spoken = self._session.by_opcode, matcher.opcodes
+            if len(spoken) < len(found):
+                rows = [row for opcode in spoken for row in found.get(opcode, ())]
+            else:
+                rows = [row for opcode, rows in found.items() if opcode in spoken for row in rows]
+            known = self._rows[matcher] = tuple(rows)
+        return known
+
+    def candidates(self, matcher: LineMatcher) -> tuple[Candidate, ...]:
+        """Everywhere that a line may lie, in address order."""
+        known = self._candidates.get(matcher)
+        if known is None:
+            found = sorted(self._found(matcher), key=lambda c: c.index)
+            known = self._candidates[matcher] = tuple(found)
+        return known
+
+    def _found(self, matcher: LineMatcher) -> Iterator[Candidate]:
+        longer, places = self._session.longer, self._session.places
+        wanted = [name for name in matcher.operations if longer.possible(name)]
+        parts = {(index, name) for name in wanted for index in longer.parts(name)}
+        for row in self._rows_of(matcher):
+            for fit in matcher.fits(self._forms[row]):
+                operation = fit.operation.strip("<>")
+                for index in places.get(row, ()):
+                    if (index, operation) not in parts:
+                        yield Candidate(index, fit)
+        for name in wanted:
+            for found in longer.fits(name, matcher):
+                if self._session.nodes[found[0]]:
+                    yield Candidate(*found)
