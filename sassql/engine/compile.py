@@ -93,6 +93,7 @@ class Compiler:
             inputs=tuple(name.key for name in motif.inputs),
             outputs=tuple(name.key for name in motif.outputs),
             everything=motif.header("scope") == "all",
+            arch=motif.header("arch"),
             identity=self._identity(motif),
         )
 

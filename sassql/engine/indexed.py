@@ -59,12 +59,15 @@ class Lookup:
         loop = bindings.loops.get(line.region)
         if loop is None or len(found) < _WORTH_FILTERING:
             return found
-        if found is self._view.candidates(line):
+        if found is self._everywhere(line):
             key = (line.matcher, loop)
             if key not in self._inside:
                 self._inside[key] = [c for c in found if self._view.lies_in(c.index, loop)]
             return self._inside[key]
         return [c for c in found if self._view.lies_in(c.index, loop)]
+
+    def _everywhere(self, line: LineAtom) -> Sequence[Candidate]:
+        return self._view.session.lines.candidates(line.matcher)
 
     def _by_value(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         best: Sequence[Candidate] | None = None
@@ -76,7 +79,7 @@ class Lookup:
             found = _merged([index.get(unit, []) for unit in occurrences[0]])
             if best is None or len(found) < len(best):
                 best = found
-        return self._view.candidates(line) if best is None else best
+        return self._everywhere(line) if best is None else best
 
     def index(self, line: LineAtom, slot: Slot) -> Index:
         """Candidates of a line by the value in a slot."""
@@ -84,7 +87,7 @@ class Lookup:
         index = self._indices.get(key)
         if index is None:
             index = self._indices[key] = {}
-            for candidate in self._view.candidates(line):
+            for candidate in self._everywhere(line):
                 for unit in dict.fromkeys(self._view.units(slot, candidate) or ()):
                     index.setdefault(unit, []).append(candidate)
         return index

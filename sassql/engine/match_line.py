@@ -110,7 +110,8 @@ class LineMatcher:
         """Operations among the alternatives: they may take forms that single instructions do not show."""
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Alternative, ...]] = {}
         self._fits: dict[Hashable, tuple[Fit, ...]] = {}
-        self._by_shape = not any(_names_a_place(operand) for operand in line.operands)
+        named = line.guard is not None and isinstance(line.guard.predicate, RegisterName)
+        self._by_shape = not named and not any(_names_a_place(operand) for operand in line.operands)
         """True where which registers a form has makes no difference."""
 
     def heads(self, form: Form) -> tuple[Alternative, ...]:
@@ -123,15 +124,11 @@ class LineMatcher:
 
     def fits(self, form: Form) -> tuple[Fit, ...]:
         """Every way to lay the line on ``form``, none where it does not fit."""
-        heads = self.heads(form)
-        if not heads or (form.guard is not None and form.guard.never) or not self.guard_fits(form):
-            return ()
-        key: Hashable = form.text
-        if self._by_shape:
-            numbers = tuple(repr(o.value) for o in form.operands if isinstance(o, ImmediateOperand))
-            key = form.shape.text, numbers
+        key = form.likeness if self._by_shape else form.text
         known = self._fits.get(key)
         if known is None:
+            never = form.guard is not None and form.guard.never
+            heads = () if never or not self.guard_fits(form) else self.heads(form)
             found = dict.fromkeys(fit for head in heads for fit in self._lay(head, form))
             known = self._fits[key] = tuple(found)
         return known

@@ -59,13 +59,12 @@ def _searched(
 
 def is_excluded(plan: MotifPlan, view: View) -> bool:
     """True where the opcodes of the kernel alone say that there is no row."""
-    return all(view.lacks(lines) for lines in plan.needed)
+    return all(view.excludes(variant) for variant in plan.scope.variants)
 
 
 def is_meant_for(plan: MotifPlan, arch: str) -> bool:
     """True where the motif's `arch` header covers an architecture."""
-    wanted = plan.motif.header("arch")
-    return not wanted or covers(wanted, arch)
+    return not plan.arch or covers(plan.arch, arch)
 
 
 def used_rows(plan: MotifPlan, solver: Solver) -> Iterable[Used]:

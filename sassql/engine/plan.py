@@ -322,6 +322,8 @@ class MotifPlan:
     outputs: tuple[str, ...]
     everything: bool
     """``scope all``: slow paths and unreachable code are nodes too."""
+    arch: str
+    """What the header `arch` says, or an empty string."""
     identity: str
     """Equal for plans that find the same: a digest of the text and of the motifs that it uses."""
 

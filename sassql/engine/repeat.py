@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sassql.engine.bindings import Bindings, Bound, Matched
 from sassql.engine.chains import all_paths, best_paths
+from sassql.engine.links import possible_links
 from sassql.engine.plan import RepeatAtom
 from sassql.engine.steps import Step, StepGraph, following_counter, header_holds
 from sassql.lang.ast import Chain, For, Literal
@@ -36,6 +37,8 @@ class Repeats:
         self.solver = solver
         self._graphs: dict[str, StepGraph] = {}
         self._runs: dict[str, tuple[Path, ...]] = {}
+        self._restricted = False
+        self._is_possible = True
 
     def extend(self, bindings: Bindings) -> Iterator[Bindings]:
         """``bindings`` with each run that agrees with them."""
@@ -72,6 +75,8 @@ class Repeats:
 
     def _steps(self, known: Mapping[str, Bound], loops: Mapping[str, int]) -> Iterator[Step]:
         block = self.atom.block
+        if not self._may_hold():
+            return
         counter = block.counter.key if isinstance(block, For) else ""
         made: dict[Hashable, Step] = {}
         for variant in self.atom.body.variants:
@@ -90,6 +95,17 @@ class Repeats:
             alike.setdefault(self._outcome(step), []).append(step)
         best = (min(steps, key=_preference) if len(steps) > 1 else steps[0] for steps in alike.values())
         yield from sorted(best, key=lambda step: step.places)
+
+    def _may_hold(self) -> bool:
+        """False where no chain can be long enough; lines are restricted to what can be a link."""
+        solver = self.solver
+        if not self._restricted and not solver.strategy.exhaustive and not solver.watched:
+            self._restricted = True
+            found = possible_links(self.atom, solver.view)
+            if found is not None:
+                solver.view.restricted.update(found)
+                self._is_possible = any(found.values())
+        return self._is_possible
 
     def _outcome(self, step: Step) -> Hashable:
         """What tells two links of a chain apart: instructions and carried and fixed names.

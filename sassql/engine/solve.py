@@ -186,7 +186,11 @@ class Solver:
 
     def _line(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
         cost = 3 + len(atom.slots)
-        for candidate in self.strategy.candidates(atom, self.view, bindings):
+        candidates = self.strategy.candidates(atom, self.view, bindings)
+        left = self.view.restricted.get(id(atom)) if self.view.restricted else None
+        if left is not None:
+            candidates = [c for c in candidates if c in left]
+        for candidate in candidates:
             self.budget.step(atom.line, cost)
             extended = self.view.lay(atom, candidate, bindings)
             if extended is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +42,8 @@ class View:
 
     def __init__(self, kernel: Kernel, everything: bool) -> None:
         self.kernel = kernel
+        self.restricted: dict[int, Mapping[Candidate, object]] = {}
+        """By line (its `id`) the candidates that are left, where others cannot lead anywhere."""
         self.session = session(kernel, everything)
         """What all motifs share."""
         self._operations: dict[int, bool] = {}
@@ -86,7 +88,7 @@ class View:
     def lacks(self, lines: Iterable[LineAtom]) -> bool:
         """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
         possible = self.session.lines.possible
-        return not all(possible(line.matcher) for line in lines)
+        return any([not possible(line.matcher) for line in lines])  # noqa: C419  (a generator takes longer)
 
     def excludes(self, conjunction: Conjunction) -> bool:
         """True where a conjunction needs a line that can lie nowhere; asked once."""
@@ -97,7 +99,8 @@ class View:
 
     def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
-        return self.session.lines.candidates(line.matcher)
+        known = self.restricted.get(id(line)) if self.restricted else None
+        return self.session.lines.candidates(line.matcher) if known is None else tuple(known)
 
     def lay(self, line: LineAtom, candidate: Candidate, bindings: Bindings) -> Bindings | None:
         """``bindings`` with ``line`` on ``candidate``, or None where names, numbers or labels disagree."""
@@ -159,7 +162,8 @@ class View:
     def read_as(self, line: LineAtom, key: str) -> frozenset[Unit]:
         """Every value that stands where a line names ``key``."""
         slots = [slot for slot in line.slots if slot.key == key and slot.kind is SlotKind.VALUE]
-        found = (self.units(slot, candidate) for slot in slots for candidate in self.candidates(line))
+        everywhere = self.session.lines.candidates(line.matcher)
+        found = (self.units(slot, candidate) for slot in slots for candidate in everywhere)
         return frozenset(unit for units in found if units is not None for unit in units)
 
     def lies_in(self, index: int, loop: int) -> bool:

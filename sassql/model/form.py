@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from sassql.model.operands import Operand
+from sassql.model.operands import ImmediateOperand, Operand
 from sassql.model.register import Register, register, span
 
 TARGET_HOLE = "`(@)"
@@ -129,6 +129,7 @@ class Form:
     _operands: tuple[Operand, ...] | None = field(default=None, repr=False)
     _defs: frozenset[Register] | None = field(default=None, repr=False)
     _uses: frozenset[Register] | None = field(default=None, repr=False)
+    _likeness: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def opcode(self) -> str:
@@ -158,6 +159,14 @@ class Form:
                 built[place] = replace(built[place], reuse=True)
             self._operands = tuple(built)
         return self._operands
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        """Shape and written numbers: equal for forms that differ in registers and places only."""
+        if not self._likeness:
+            numbers = (repr(o.value) for o in self.operands if isinstance(o, ImmediateOperand))
+            self._likeness = (self.shape.text, *numbers)
+        return self._likeness
 
     @property
     def defs(self) -> frozenset[Register]:
