@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sassql.engine import compile_atoms as atoms
 from sassql.engine.compile_names import ScopeNames, Way, flatten
 from sassql.engine.compile_repeat import repeat_atom
+from sassql.engine.earliest import shows_first_only
 from sassql.engine.plan import (
     Atom,
     BorderAtom,
@@ -82,7 +83,7 @@ class Compiler:
         interface = frozenset(name.key for name in (*motif.inputs, *motif.outputs))
         emitted = frozenset(key for emit in columns for key in atoms.expression_keys(emit))
         scope = self.scope(motif.body, Surroundings({}, (), interface, emitted))
-        return MotifPlan(
+        made = MotifPlan(
             motif=motif,
             file=self.file.file,
             scope=scope,
@@ -96,6 +97,7 @@ class Compiler:
             arch=motif.header("arch"),
             identity=self._identity(motif),
         )
+        return replace(made, shows_first=shows_first_only(made))
 
     def _identity(self, motif: Motif) -> str:
         used = [self.plan_of(s.motif).identity for s in statements(motif.body) if isinstance(s, Use)]

@@ -117,6 +117,8 @@ class Indexed:
     def cost(self, atom: Atom, view: View, known: set[str]) -> float:
         """How many ways an atom is expected to have, and how dear it is to find them."""
         match atom:
+            case LineAtom():
+                return self._line(atom, view, known)
             case WhereAtom() | OrderAtom():
                 return -3
             case _ if is_bound(atom, known):
@@ -129,8 +131,6 @@ class Indexed:
                 return -3 if loop in known else len(view.loops) * 2
             case BorderAtom():
                 return 0.5
-            case LineAtom():
-                return self._line(atom, view, known)
             case CarryAtom(loop=loop, plain=plain, primed=primed):
                 free = 1 if plain in known else 2 if primed in known else view.carries.most
                 return free if loop in known else free * max(1, len(view.loops))

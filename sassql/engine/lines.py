@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sassql.engine.match_line import Fit, LineMatcher
 from sassql.engine.operations import Part
+from sassql.model.form import Form
 
 if TYPE_CHECKING:
     from sassql.engine.session import Session
@@ -27,8 +28,7 @@ class Lines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._forms = session.kernel.forms
-        self._rows: dict[LineMatcher, tuple[int, ...]] = {}
+        self._rows: dict[LineMatcher, Sequence[tuple[int, Form]]] = {}
         self._possible: dict[LineMatcher, bool] = {}
         self._candidates: dict[LineMatcher, tuple[Candidate, ...]] = {}
 
@@ -36,21 +36,26 @@ class Lines:
         """False where a line can lie on no instruction: exact, and cheap, since no analysis runs."""
         known = self._possible.get(matcher)
         if known is None:
-            known = self._possible[matcher] = any(
-                matcher.heads(self._forms[row]) for row in self._rows_of(matcher)
-            ) or any(self._session.longer.possible(name) for name in matcher.operations)
+            known = self._possible[matcher] = self._is_possible(matcher)
         return known
 
-    def _rows_of(self, matcher: LineMatcher) -> tuple[int, ...]:
+    def _is_possible(self, matcher: LineMatcher) -> bool:
+        for _, form in self._forms_of(matcher):
+            if matcher.heads(form):
+                return True
+        return any(self._session.longer.possible(name) for name in matcher.operations)
+
+    def _forms_of(self, matcher: LineMatcher) -> Sequence[tuple[int, Form]]:
         """The forms with an opcode that a line speaks of."""
         known = self._rows.get(matcher)
         if known is None:
             found, spoken = self._session.by_opcode, matcher.opcodes
-            if len(spoken) < len(found):
-                rows = [row for opcode in spoken for row in found.get(opcode, ())]
+            if len(spoken) == 1:
+                (only,) = spoken
+                known = found.get(only, ())
             else:
-                rows = [row for opcode, rows in found.items() if opcode in spoken for row in rows]
-            known = self._rows[matcher] = tuple(rows)
+                known = [pair for opcode in found.keys() & spoken for pair in found[opcode]]
+            self._rows[matcher] = known
         return known
 
     def candidates(self, matcher: LineMatcher) -> tuple[Candidate, ...]:
@@ -65,8 +70,8 @@ class Lines:
         longer, places = self._session.longer, self._session.places
         wanted = [name for name in matcher.operations if longer.possible(name)]
         parts = {(index, name) for name in wanted for index in longer.parts(name)}
-        for row in self._rows_of(matcher):
-            for fit in matcher.fits(self._forms[row]):
+        for row, form in self._forms_of(matcher):
+            for fit in matcher.fits(form):
                 operation = fit.operation.strip("<>")
                 for index in places.get(row, ()):
                     if (index, operation) not in parts:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sassql.engine import indexed
 from sassql.engine.bindings import Bindings, Used
 from sassql.engine.budget import Budget, OutOfStepsError
+from sassql.engine.earliest import Earliest, is_same_for_branches
 from sassql.engine.expressions import Scope, evaluate, single
 from sassql.engine.plan import MotifPlan
 from sassql.engine.rows import Group, column_values, gave_up, groups, names_of, rows
@@ -49,12 +50,28 @@ def _searched(
     """What a search finds before it ends or the budget does."""
     derivations: list[Bindings] = []
     error: OutOfStepsError | None = None
+    solver = Solver(view, strategy, budget)
+    branches = plan.scope.variants
+    if plan.shows_first and not strategy.exhaustive:
+        solver.earliest = {id(branch): Earliest(branch) for branch in branches}
     try:
-        for bindings in Solver(view, strategy, budget).solve(plan.scope, Bindings()):
-            derivations.append(bindings)  # noqa: PERF402  (those found before the budget runs out stay)
+        for bindings in solver.solve(plan.scope, Bindings()):
+            derivations.append(bindings)
+            if solver.earliest:
+                _note(plan, bindings, solver.earliest)
     except OutOfStepsError as found:
         error = found
     return groups(plan, derivations), error
+
+
+def _note(plan: MotifPlan, bindings: Bindings, earliest: dict[int, Earliest]) -> None:
+    """A derivation was found: what comes later in its branch, or in the next ones, is of no interest."""
+    first = bindings.branches[0]
+    branches = plan.scope.variants
+    earliest[id(branches[first])].saw(bindings)
+    if not bindings.doubts and is_same_for_branches(plan):
+        for branch in branches[first + 1 :]:
+            earliest[id(branch)].close()
 
 
 def is_excluded(plan: MotifPlan, view: View) -> bool:

@@ -7,7 +7,6 @@ them lie in the innermost loop around, if there is one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sassql.engine.bindings import Bindings, Matched
@@ -22,7 +21,7 @@ def optional(atom: ScopeAtom, solver: Solver, bindings: Bindings) -> Iterator[Bi
     found = False
     for extended in _inside(atom, solver, bindings):
         found = True
-        yield replace(extended, branches=bindings.branches)
+        yield extended.but(branches=bindings.branches)
     if not found:
         yield bindings
 
@@ -30,7 +29,7 @@ def optional(atom: ScopeAtom, solver: Solver, bindings: Bindings) -> Iterator[Bi
 def absent(atom: ScopeAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
     """``bindings`` where the block is satisfied in no way; with a doubt where only perhaps in one."""
     result = bindings
-    for found in _inside(atom, solver, replace(bindings, lenient=True, doubts=())):
+    for found in _inside(atom, solver, bindings.but(lenient=True, doubts=())):
         if not found.doubts:
             return None
         result = bindings.with_doubt(f"what line {atom.line} excludes may be there: {found.doubts[0]}")
@@ -51,7 +50,7 @@ def every(atom: EveryAtom, solver: Solver, bindings: Bindings) -> Bindings | Non
     loop = bindings.loops.get(atom.region)
     label = atom.subject.label
     places: dict[int, list[Bindings]] = {}
-    for laid in solver.lay(atom.subject, replace(bindings, doubts=())):
+    for laid in solver.lay(atom.subject, bindings.but(doubts=())):
         index = laid.labels[label][0].index
         if loop is None or solver.view.lies_in(index, loop):
             places.setdefault(index, []).append(laid)
@@ -75,4 +74,4 @@ def every(atom: EveryAtom, solver: Solver, bindings: Bindings) -> Bindings | Non
     keys = atom.subject.keys - {label} - bindings.names.keys()
     lists = {key: tuple(laid.names.get(key) for laid in chosen) for key in keys}
     matched: tuple[Matched, ...] = tuple(laid.labels[label][0] for laid in chosen)
-    return replace(result.with_label(label, matched), lists={**result.lists, **lists})
+    return result.with_label(label, matched).but(lists={**result.lists, **lists})

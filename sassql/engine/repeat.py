@@ -80,6 +80,8 @@ class Repeats:
         counter = block.counter.key if isinstance(block, For) else ""
         made: dict[Hashable, Step] = {}
         for variant in self.atom.body.variants:
+            if not self.solver.watched and self.solver.view.excludes(variant):
+                continue
             names = {variant.names.get(name, name): value for name, value in known.items()}
             for found in self.solver.conjunction(variant, Bindings(names=names, loops=loops)):
                 number = found.names.get(variant.names.get(counter, counter))

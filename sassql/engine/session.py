@@ -17,6 +17,7 @@ from sassql.engine.reach import Reach
 from sassql.engine.values import Values
 from sassql.engine.ways import Ways
 from sassql.facts.blocks import Blocks
+from sassql.model.form import Form
 from sassql.model.kernel import Kernel, provides
 
 if TYPE_CHECKING:
@@ -51,18 +52,19 @@ class Session:
         return tuple(np.unique(self.kernel.form_ids).tolist())
 
     @cached_property
-    def by_opcode(self) -> dict[str, list[int]]:
-        """The signature: forms by opcode. A motif with a line that no opcode fits has no row."""
-        found: dict[str, list[int]] = {}
+    def by_opcode(self) -> dict[str, list[tuple[int, Form]]]:
+        """The signature: forms, with their numbers, by opcode. Without a line's opcodes there is no row."""
+        found: dict[str, list[tuple[int, Form]]] = {}
         for row in self.rows:
-            found.setdefault(self.kernel.forms[row].opcode, []).append(row)
+            form = self.kernel.forms[row]
+            found.setdefault(form.opcode, []).append((row, form))
         return found
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.bool_]:
         """By instruction number, whether motifs see it."""
         seen = np.ones(len(self.kernel.form_ids), bool)
-        idle = [row for opcode in NEVER_NODES for row in self.by_opcode.get(opcode, ())]
+        idle = [row for opcode in NEVER_NODES for row, _ in self.by_opcode.get(opcode, ())]
         seen[np.isin(self.kernel.form_ids, idle)] = False
         for index, names in self.kernel.fact("tags").items():
             if not self.everything or "filler" in names:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from sassql.engine.bindings import Bindings
+from sassql.engine.bindings import Bindings, bound_keys
 from sassql.engine.budget import Budget
+from sassql.engine.earliest import Earliest
 from sassql.engine.expressions import Scope as ExpressionScope
 from sassql.engine.expressions import truth
 from sassql.engine.lines import Candidate
@@ -39,6 +40,7 @@ from sassql.engine.plan import (
 )
 from sassql.engine.relations import first_reached, flow, order, path, sliced
 from sassql.engine.repeat import Repeats, maximal
+from sassql.engine.survivors import is_worth_it, survivors
 from sassql.engine.turns import Turns
 from sassql.engine.uses import count_used, use_rows
 from sassql.engine.view import View
@@ -72,6 +74,8 @@ class Solver:
         self.budget = budget
         self._orders: dict[tuple[int, frozenset[str]], Turns] = {}
         self._repeats: dict[int, Repeats] = {}
+        self.earliest: dict[int, Earliest] = {}
+        """By branch of the motif (its `id`), where only the first derivation counts."""
         self.watched = False
         view.count_used = lambda plan: count_used(plan, self)
         self._asked: set[Hashable] = set()
@@ -91,16 +95,17 @@ class Solver:
     def solve(self, scope: Scope, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a scope that agrees with ``bindings``; the first branches first."""
         for number, variant in enumerate(scope.variants):
+            if not self.watched and self.view.excludes(variant):
+                continue
             yield from self.conjunction(variant, bindings.on_branch(number))
 
     def conjunction(self, conjunction: Conjunction, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to satisfy a conjunction."""
-        if not self.watched and self.view.excludes(conjunction):
-            return iter(())
         key = (id(conjunction), bound_keys(bindings))
         order = self._orders.get(key)
         if order is None:
             order = self._orders[key] = self.strategy.order(conjunction, self.view, key[1])
+            order.earliest = self.earliest.get(id(conjunction))
         found = self._extend(order, 0, bindings)
         if not conjunction.late and not conjunction.chains:
             return found
@@ -126,11 +131,18 @@ class Solver:
         else:
             if self.watched:
                 self.saw(turns, place, bindings)
-            yield bindings
+            if turns.earliest is None or not turns.earliest.is_late(bindings):
+                yield bindings
             return
+        if isinstance(atom, LineAtom):
+            ways = self._laid(turns, place, atom, bindings)
+        else:
+            ways = self._atom(atom, bindings)
         place += 1
-        for extended in self._atom(atom, bindings):
-            yield from self._extend(turns, place, extended)
+        earliest = turns.earliest
+        for extended in ways:
+            if earliest is None or not earliest.is_late(extended):
+                yield from self._extend(turns, place, extended)
 
     def saw(self, turns: Turns, place: int, bindings: Bindings) -> None:
         """``bindings`` satisfy the first ``place`` atoms: for those who watch."""
@@ -157,7 +169,7 @@ class Solver:
         """Every extension of ``bindings`` with which an atom holds."""
         match atom:
             case LineAtom():
-                return self._line(atom, bindings)
+                return self.lay(atom, bindings)
             case FlowAtom():
                 return flow(atom, self, bindings)
             case UseAtom():
@@ -184,12 +196,22 @@ class Solver:
                 return iter((bindings,))
         raise TypeError(f"no meaning for {type(atom).__name__}")
 
-    def _line(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
-        cost = 3 + len(atom.slots)
+    def _laid(self, turns: Turns, place: int, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
+        """Every way to lay a line at its turn; where it pays, without those that cannot go on."""
+        candidates = self._candidates(atom, bindings)
+        if is_worth_it(candidates) and not self.strategy.exhaustive and not self.watched:
+            left = survivors(turns, place, bindings)
+            if left.is_useful:
+                candidates = left.of(candidates, bindings, self)
+        return self._on(atom, candidates, bindings)
+
+    def _candidates(self, atom: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         candidates = self.strategy.candidates(atom, self.view, bindings)
         left = self.view.restricted.get(id(atom)) if self.view.restricted else None
-        if left is not None:
-            candidates = [c for c in candidates if c in left]
+        return candidates if left is None else [c for c in candidates if c in left]
+
+    def _on(self, atom: LineAtom, candidates: Sequence[Candidate], bindings: Bindings) -> Iterator[Bindings]:
+        cost = 3 + len(atom.slots)
         for candidate in candidates:
             self.budget.step(atom.line, cost)
             extended = self.view.lay(atom, candidate, bindings)
@@ -198,7 +220,7 @@ class Solver:
 
     def lay(self, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to lay one line."""
-        return self._line(atom, bindings)
+        return self._on(atom, self._candidates(atom, bindings), bindings)
 
     def where(self, atom: WhereAtom, bindings: Bindings) -> Bindings | None:
         """``bindings`` where a condition holds, with a doubt where that is unknown."""
@@ -225,11 +247,6 @@ _CHECKS: dict[type[Atom], Callable[[Any, Solver, Bindings], Bindings | None]] = 
     EveryAtom: every,
 }
 """Atoms that bind no name: ``bindings`` where they hold, with a doubt where that is unknown."""
-
-
-def bound_keys(bindings: Bindings) -> frozenset[str]:
-    """Everything that is bound."""
-    return frozenset((*bindings.names, *bindings.labels, *bindings.loops, *bindings.uses, *bindings.lists))
 
 
 def _by_solved(bindings: Bindings) -> tuple[list[int], list[int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from sassql.engine.bindings import Bindings, Bound, Used
@@ -48,7 +47,7 @@ def _with_row(atom: UseAtom, used: Used, solver: Solver, bindings: Bindings) -> 
     if found is None:
         return None
     doubts = tuple(dict.fromkeys((*found.doubts, *used.doubts)))
-    return replace(found, uses={**found.uses, atom.alias: used}, doubts=doubts)
+    return found.but(uses={**found.uses, atom.alias: used}, doubts=doubts)
 
 
 def _bound(bindings: Bindings, key: str, held: object) -> Bindings | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -30,14 +30,15 @@ class Name:
     name: str
     primed: bool
     at: Position
+    key: str = field(init=False, compare=False, repr=False)
+    """The text of the name, prime included: equal for every occurrence."""
+
+    def __post_init__(self) -> None:
+        text = f"{self.sigil.value}{self.name}{chr(39) if self.primed else ''}"
+        object.__setattr__(self, "key", text)
 
     def __str__(self) -> str:
-        return f"{self.sigil.value}{self.name}{chr(39) if self.primed else ''}"
-
-    @property
-    def key(self) -> str:
-        """The text of the name, prime included: equal for every occurrence."""
-        return str(self)
+        return self.key
 
     @property
     def plain(self) -> str:
