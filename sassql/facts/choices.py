@@ -152,6 +152,8 @@ def progression(back: Polynomial, own: Atom, init: Polynomial, kappa: Polynomial
     itself = Polynomial.of(own)
     if atom.name == "div" and atom.args == (itself,):
         return functions.shift_right(init, kappa.times(atom.number.bit_length() - 1))
+    if atom.name == "sar" and atom.args == (itself,) and init.value is not None and signed(init.value) >= 0:
+        return functions.shift_right(init, kappa.times(atom.number))
     if atom.name == "xor" and itself in atom.args:
         other = atom.args[1 if atom.args[0] == itself else 0]
         if other.value is not None:

@@ -136,6 +136,10 @@ class Factor(Statement):
     rank: int | None = None
     offsets: tuple[int, ...] = ()
     strides: tuple[Stride, ...] = ()
+    folds: int = 0
+    """Of a loop: folds in each iteration, more than one where it is unrolled."""
+    parts: tuple[int, ...] = ()
+    """Of a loop that the compiler split into several: folds in an iteration of each part."""
 
     @property
     def text(self) -> str:
@@ -145,6 +149,8 @@ class Factor(Statement):
             told = f"loop from {self.init} by {self.step}" if self.step else "loop"
             told += f" while {self.bound}" if self.bound else ""
             told += f", {self.extent} iterations" if self.extent else ""
+            told += f", {self.folds} folds in each" if self.folds > 1 else ""
+            told += f", with remainders in {len(self.parts)} parts" if self.parts else ""
         elif self.offsets:
             told += f" ({self.via} of {', '.join(map(str, self.offsets))})"
         elif self.via:
