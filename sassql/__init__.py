@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sassql.insight.advice import Advice, Finding, advise, group_advice
     from sassql.insight.classify import classify
     from sassql.insight.compare import Comparison, compare
+    from sassql.insight.invariants import invariants
+    from sassql.insight.invariants_statements import Invariants
     from sassql.model.instruction import Control, Instruction
     from sassql.model.kernel import Function, Kernel, Parameter, Resources, Source, SourceLine
     from sassql.model.program import Module, Program
@@ -50,6 +52,7 @@ __all__ = [
     "Function",
     "InputError",
     "Instruction",
+    "Invariants",
     "Kernel",
     "ListingError",
     "Module",
@@ -74,6 +77,7 @@ __all__ = [
     "classify",
     "compare",
     "group_advice",
+    "invariants",
     "load",
 ]
 
@@ -97,6 +101,8 @@ _HOMES = {
         "UsageError",
     ),
     "sassql.insight.compare": ("Comparison", "compare"),
+    "sassql.insight.invariants": ("invariants",),
+    "sassql.insight.invariants_statements": ("Invariants",),
     "sassql.model.instruction": ("Control", "Instruction"),
     "sassql.model.kernel": ("Function", "Kernel", "Parameter", "Resources", "Source", "SourceLine"),
     "sassql.model.program": ("Module", "Program"),

@@ -20,6 +20,7 @@ COMMANDS = {
     "graph": "Control flow, data flow, calls or loops for Graphviz, or as GraphML.",
     "compare": "Do two kernels compute the same, and in which sense?",
     "advise": "What could be otherwise: premise, price and evidence.",
+    "invariants": "What the mathematics of each kernel forces: dependency, reductions, order, numerics.",
     "test": "Run the tests inside pattern files.",
     "lint": "What is wrong with pattern files, and what would be better.",
     "explain": "Why a pattern has no row in a kernel.",

@@ -17,8 +17,12 @@ from sassql.isa.spaces import Space
 MOST_OUTPUTS = 256
 """Stores and atomics of a kernel that are looked at one by one."""
 THREADS = ("tid.", "ctaid.", "laneid", "lanemask")
+_ZERO, _POINTER = "SRZ", 8
 _LAUNCH = ("ntid.", "nctaid.")
 _OWN = (Relation.OWN, Relation.BROADCAST, Relation.STRIDED)
+_PRIVATE = frozenset(r.value for r in _OWN)
+GROUP = "group"
+"""A relation of ours: the element lies under another one that the same thread stores."""
 _REASONS = {
     Relation.SWAPPED: "the element with the axes exchanged",
     Relation.SHIFTED: "a neighbour's element",
@@ -63,6 +67,19 @@ def place_of(address: Address) -> str:
 
 
 @dataclass(slots=True)
+class _Met:
+    """A source: how it was met, and where."""
+
+    by: dict[str, None] = field(default_factory=dict)
+    at: set[int] = field(default_factory=set)
+    place: str = ""
+
+    def add(self, by: str, at: Iterable[int]) -> None:
+        self.by[by] = None
+        self.at.update(at)
+
+
+@dataclass(slots=True)
 class _Of:
     """What was found for one store."""
 
@@ -78,6 +95,8 @@ class Dependencies:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.left_out = 0
+        sizes = flow.kernel.resources.parameters
+        self._pointers = {f"param{p.ordinal}" for p in sizes if p.size == _POINTER}
         self._relations: dict[tuple[int, int], Relation] = {}
         self._places: dict[int, str] = {}
         self._elsewhere: dict[int, bool] = {}
@@ -135,23 +154,32 @@ class Dependencies:
     # --- sources
 
     def _sources(self, found: list[_Of]) -> Iterator[Source]:
-        loads: dict[tuple[str, str, str], tuple[dict[str, None], set[int]]] = {}
-        words: dict[str, tuple[dict[str, None], set[int]]] = {}
+        """What the stores of one location depend on: loads by buffer and relation, then words by name."""
+        loads: dict[tuple[str, str], _Met] = {}
+        words: dict[str, _Met] = {}
+        buffers = {str(one.address.base) for one in found}
         for one in found:
             for by, walk in (("value", one.value), ("address", one.place), ("control", one.control)):
-                for load in walk.loads:
-                    key = self._named(load, one.address)
-                    how, at = loads.setdefault(key, ({}, set()))
-                    how[by] = None
-                    at.add(load)
+                for load in sorted(walk.loads):
+                    name, place, lies = self._named(load, one.address)
+                    buffers.add(name)
+                    met = loads.setdefault((name, lies), _Met())
+                    met.add(by, {load})
+                    met.place = min(met.place or place, place, key=len)
                 for name, places in walk.words.items():
-                    how, at = words.setdefault(name, ({}, set()))
-                    how[by] = None
-                    at |= places
-        for (name, place, lies), (how, at) in sorted(loads.items()):
-            yield Source("load", name, tuple(how), self.flow.at(at), place, lies)
-        for name, (how, at) in sorted(words.items(), key=lambda item: (_kind(item[0]), item[0])):
-            yield Source(_kind(name), name, tuple(how), self.flow.at(at))
+                    words.setdefault(self._word(name), _Met()).add(by, places)
+        for (name, lies), met in sorted(loads.items()):
+            yield Source("load", name, tuple(met.by), self.flow.at(met.at), met.place, lies)
+        for name, met in sorted(words.items(), key=lambda item: (_kind(item[0]), item[0])):
+            if name and name not in buffers and not (name.startswith("c[") and list(met.by) == ["address"]):
+                yield Source(_kind(name), name, tuple(met.by), self.flow.at(met.at))
+
+    def _word(self, name: str) -> str:
+        """The parameter of a word of one, both words of a pointer alike; empty for what says nothing."""
+        whole = name.partition("+")[0]
+        if whole in self._pointers:
+            return whole
+        return "" if name in (_ZERO, self.flow.formulas.launch.cluster) else name
 
     def _named(self, load: int, output: Address) -> tuple[str, str, str]:
         address = self.flow.read_at(load)
@@ -160,6 +188,8 @@ class Dependencies:
         if load not in self._places:
             self._places[load] = place_of(address)
         lies = self._relation(address, output).value
+        if lies not in _PRIVATE and self._is_own_elsewhere(address):
+            lies = GROUP
         return str(address.base) or address.space.value, self._places[load], lies
 
     def _relation(self, read: Address, output: Address) -> Relation:
@@ -176,7 +206,8 @@ class Dependencies:
     def _judge(self, one: _Of, verdict: Verdict) -> None:
         address, value = one.address, one.value
         if address.access == "atomic":
-            verdict.against.append(("an atomic combines it with what other threads store", address.instruction))
+            told = "an atomic combines it with what other threads store"
+            verdict.against.append((told, address.instruction))
         if address.kind is AddressKind.DATA:
             verdict.against.append(("loaded data choose the element that is stored", address.instruction))
         if address.kind is AddressKind.OPAQUE:
@@ -199,9 +230,8 @@ class Dependencies:
         if edge.same_thread and alone:
             return
         told = f"through {edge.space} memory, from what another thread stored"
-        (verdict.against if edge.same_thread is not None or edge.certainty != "unknown" else verdict.open).append(
-            (told, edge.load)
-        )
+        known = edge.same_thread is not None or edge.certainty != UNKNOWN
+        (verdict.against if known else verdict.open).append((told, edge.load))
 
     def _judge_load(self, load: int, one: _Of, verdict: Verdict) -> None:
         address = self.flow.read_at(load)

@@ -313,7 +313,7 @@ class Flow:
     # --- control
 
     def deciders(self, walk: Walk, index: int) -> Walk:
-        """What decides whether instruction ``index`` runs, and which of several ways a value of ``walk`` came."""
+        """What decides whether ``index`` runs, and which of several ways the values of ``walk`` came."""
         pending = {self.of[index], *(self.of[i] for i in walk.instructions)}
         seen: set[int] = set()
         values = list(walk.guards)

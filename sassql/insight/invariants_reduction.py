@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from sassql.facts.addresses import Address, AddressKind
 from sassql.facts.bounds import Bound
 from sassql.facts.meanings import Meanings
 from sassql.facts.memory_flow import MemoryEdge
-from sassql.facts.polynomials import Polynomial, counter, mentioned, signed
+from sassql.facts.polynomials import Polynomial, counter, mentioned
 from sassql.facts.values import ValueKind
-from sassql.insight.invariants_dependency import by_thread, place_of
+from sassql.insight.invariants_dependency import place_of
 from sassql.insight.invariants_flow import OUTSIDE, Flow
 from sassql.insight.invariants_stages import (
     BLOCK,
     GRID,
     LANES,
+    MOST_MOVES,
+    PARTNERS,
+    STATES,
     THREAD,
     WARP,
     Stage,
     Stages,
     independent,
-    moved,
     step_of,
 )
-from sassql.insight.invariants_statements import Factor, Reduction, Stride
+from sassql.insight.invariants_statements import Factor, Reduction
+from sassql.insight.invariants_strides import FIXED, order_of, strides, unrolled_strides, within_block
 from sassql.isa.spaces import Space
 
-EXACT, REASSOCIABLE, NONDETERMINISTIC, FIXED = "exact", "reassociable", "nondeterministic", "fixed"
-_BITWISE = frozenset({"and", "or", "xor"})
-_EXTREME = frozenset({"max", "min"})
-_FLOATS = ("f", "bf", "tf")
 _LANE, _BLOCK = ("tid.x", "laneid"), ("ctaid.x",)
-MOST_STRIDES = 8
-MOST_MOVES = 400
-"""Values that are looked at on the way from a fold to the result that it folds."""
+_WAYS, _AFTER = frozenset({"join", "entry", "carry"}), "where the loop before ended"
 _LEVELS = {THREAD: 0, LANES: 1, BLOCK: 2, GRID: 3}
+_PRODUCTS = ("fma", "mma", "dot2", "dot4")
 _FOLDS = {"add": "sum", "max": "max", "min": "min", "mul": "prod", "and": "and", "or": "or", "xor": "xor"}
 
 
@@ -47,8 +45,6 @@ class Reductions:
         self.meanings: Meanings = flow.kernel.fact("meanings")
         self.stages = stages.find()
         self._home = {index: stage for stage in self.stages for index in stage.indices}
-        self._global: set[tuple[int, int]] = set()
-        """Pairs of stages, by their place, where the second reads from global memory what the first stored."""
 
     def find(self) -> Iterator[Reduction]:
         """Every reduction, with equal ones together, then the recurrences whose order is fixed."""
@@ -79,7 +75,10 @@ class Reductions:
             if id(stage) not in found:
                 found[id(stage)] = stage
                 pending += feeding[id(stage)]
-        rest, ordered = sorted(found.values(), key=lambda s: (_LEVELS[s.level], min(s.indices))), list[Stage]()
+        rest, ordered = (
+            sorted(found.values(), key=lambda s: (_LEVELS[s.level], min(s.indices))),
+            list[Stage](),
+        )
         while rest:
             placed = {id(s) for s in ordered}
             ready = (s for s in rest if all(id(f) in placed for f in feeding[id(s)]))
@@ -91,11 +90,20 @@ class Reductions:
     def _feeders(self, stage: Stage) -> list[Stage]:
         """Stages of the same operation whose result this one folds."""
         found: dict[int, Stage] = {}
-        for value in self.entering(stage):
+        for value in self.entering(stage, folded=True):
             for home in self._results(value, stage, set()):
                 if min(home.indices) < max(stage.indices):
                     found[id(home)] = home
+        if stage.kind in STATES:
+            found |= {id(s): s for s in self._states_before(stage)}
         return list(found.values())
+
+    def _states_before(self, stage: Stage) -> list[Stage]:
+        """Stages with the same kind of state, which is rescaled on the way."""
+        others = frozenset(self._home) - stage.indices
+        walk = self.flow.walk(self.entering(stage), stop=others)
+        homes = {id(h): h for i in walk.instructions & others if (h := self._home[i]).kind == stage.kind}
+        return [h for h in homes.values() if min(h.indices) < min(stage.indices)]
 
     def _results(self, value: int, stage: Stage, seen: set[int]) -> list[Stage]:
         """The stages whose results a value is: one of them, moved, or several of them folded."""
@@ -106,16 +114,16 @@ class Reductions:
         is_made = self.flow.ssa.kind[value] is ValueKind.DEF
         home = self._home.get(self.flow.ssa.instruction[value]) if is_made else None
         if home is not None and home is not stage:
-            return [home] if home.kind == stage.kind else []
+            return [home] if home.kind in (stage.kind, PARTNERS.get(stage.kind)) else []
         meaning = self.meanings.of(value)
         if meaning is not None and _FOLDS.get(meaning.operation) == stage.kind:
-            parts = [t for t in meaning.operands if t.values and not t.signed]
-            found = [self._results(t.values[0], stage, seen) for t in parts]
+            parts = [t for t in meaning.operands if t.values and not (t.negated or t.absolute)]
+            found = [self._results(t.values[0], stage, set(seen)) for t in parts]
             return [s for part in found for s in part] if len(parts) > 1 and all(found) else []
         return [s for v in self._moved_from(value) for s in self._results(v, stage, seen)]
 
-    def entering(self, stage: Stage) -> list[int]:
-        """The values that a stage's instructions read and do not make."""
+    def entering(self, stage: Stage, *, folded: bool = False) -> list[int]:
+        """The values that a stage's instructions read and do not make; ``folded``: the factors left out."""
         ssa = self.flow.ssa
         found: list[int] = []
         for index in sorted(stage.indices):
@@ -123,11 +131,19 @@ class Reductions:
                 for edge in self.flow.sources(index):
                     found += self.flow.stored(edge.store)
                 continue
+            factors = self._multiplied(index) if folded else frozenset()
             for _, _, value in ssa.uses_of(index):
+                if self.flow.copies.root(value) in factors:
+                    continue
                 root = self.flow.copies.root(value)
                 if ssa.kind[root] is not ValueKind.DEF or ssa.instruction[root] not in stage.indices:
                     found.append(value)
         return found
+
+    def _multiplied(self, index: int) -> frozenset[int]:
+        """The factors of a multiply-add, by root."""
+        meaning = next((m for m in self.meanings.at(index) if m.operation in _PRODUCTS), None)
+        return frozenset(v for t in meaning.operands[:2] for v in t.values) if meaning else frozenset()
 
     def _moved_from(self, value: int) -> tuple[int, ...]:
         """The values that one is a copy or a choice of, from another lane or from memory too."""
@@ -149,7 +165,8 @@ class Reductions:
         last = chain[-1]
         loads = self._loads(chain)
         factors = tuple(self._factors(chain, loads))
-        factors += tuple(self._partials(chain))
+        if not any(f.over == "blocks" for f in factors):
+            factors += tuple(self._partials(chain))
         dtype = next((s.dtype for s in reversed(chain) if s.dtype), "")
         op = next((s.op for s in chain if s.op == "sum_of_products"), last.op)
         order, why = order_of(last.op, dtype, [s.via for s in chain])
@@ -159,6 +176,8 @@ class Reductions:
 
     def _premise(self, chain: list[Stage]) -> str:
         found = []
+        if any(s.level == GRID for s in chain):
+            found.append("threads that a guard keeps from the atomic add nothing")
         if any(s.level == BLOCK and s.via == "shared" for s in chain):
             found.append("every warp of the block comes to the barrier with its partial result stored")
         if any(s.level in (LANES, BLOCK) for s in chain):
@@ -175,17 +194,22 @@ class Reductions:
         for load in sorted(walk.loads):
             address = flow.read_at(load)
             if address is not None and address.space in OUTSIDE and address.access == "load":
+                if flow.sources(load):
+                    continue  # what this kernel has stored itself
                 found.setdefault((address.base, address.polynomial, address.offset), address)
         return list(found.values())
 
     def _factors(self, chain: list[Stage], loads: list[Address]) -> Iterator[Factor]:
-        """The factors of a chain; loops that go on with each other's sum are one, unrolled by the compiler."""
-        level = THREAD
+        """The factors of a chain; loops that go on with each other's result are one."""
+        level = ""
         for stages in _runs(chain):
             first = stages[0]
             match first.level:
-                case "thread" if level != THREAD:
-                    yield self._serial(stages)
+                case "thread" if level:
+                    folded = self._serial(stages)
+                    yield folded
+                    if folded.over == "blocks":
+                        return  # what follows folds these partial results
                 case "thread":
                     yield from self._thread(stages, loads)
                 case "warp":
@@ -193,7 +217,7 @@ class Reductions:
                 case "block":
                     yield self._block(first, loads)
                 case _:
-                    yield self._grid(first, loads)
+                    yield from self._grid(first, loads, level)
             level = first.level
 
     def _serial(self, stages: list[Stage]) -> Factor:
@@ -203,7 +227,7 @@ class Reductions:
         bound = "; ".join(self._loop_text(n)[2] for n in stages[0].loops[:1])
         if Space.SHARED.value in through:
             return Factor("warps", f"{self._threads()} / 32", "shared memory", at, bound=bound)
-        return Factor("blocks", "nctaid.x", "last block", at, bound=bound)
+        return Factor("blocks", "nctaid.x", "by the last block", at, bound=bound)
 
     def _read_by(self, index: int) -> list[MemoryEdge]:
         """Where the partial results come from that an instruction folds."""
@@ -221,15 +245,19 @@ class Reductions:
         flow = self.flow
         main = max(stages, key=lambda s: (bool(s.loops), len(s.indices)))
         at = flow.at(i for s in stages for i in s.indices)
-        parts = tuple(len(s.indices) for s in stages) if len(stages) > 1 else ()
+        folds: dict[tuple[int, ...], int] = {}
+        for stage in stages:  # the copies of an unrolled loop, each with its own accumulators
+            key = stage.loops or (-1 - flow.of[min(stage.indices)],)
+            folds[key] = folds.get(key, 0) + len(stage.indices)
+        parts = tuple(folds.values()) if len(folds) > 1 else ()
         for place, number in enumerate(main.loops):
             loop, found = flow.loops[number], flow.counters[number]
             init, step, until = self._loop_text(number)
             trips = "" if found.trips is None else str(found.trips)
             mine = [a for a in loads if a.block in loop.blocks]
-            strides = _strides(mine, [a.stride(number) for a in mine])
+            apart = strides(mine, [a.stride(number) for a in mine])
             inner = not place
-            folds = len(main.indices) if inner and not main.via and main.kind in _FOLDS.values() else 0
+            counted = inner and not main.via and main.kind in _FOLDS.values()
             yield Factor(
                 "loop",
                 trips,
@@ -238,20 +266,20 @@ class Reductions:
                 init,
                 step,
                 until,
-                strides=strides,
-                folds=folds,
+                strides=apart,
+                folds=folds[main.loops] if counted else 0,
                 parts=parts if inner else (),
             )
         if main.via:
             yield Factor("fragment", main.via.removeprefix("fragment").strip() or "?", "tensor core", at)
         elif not main.loops:
-            yield Factor("unrolled", str(len(main.indices)), "", at, strides=_strides_unrolled(loads))
+            yield Factor("unrolled", str(len(main.indices)), "", at, strides=unrolled_strides(loads))
 
     def _lanes(self, stage: Stage, loads: list[Address]) -> Factor:
         rank = independent(stage.offsets)
         extent = str(1 << rank) if stage.offsets else "?"
         by = min(stage.offsets, default=1)
-        strides = _strides(loads, [_within_block(a, _LANE, by) for a in loads])
+        apart = strides(loads, [within_block(a, _LANE, by) for a in loads])
         found = rank if stage.offsets else None
         return Factor(
             "lanes",
@@ -260,7 +288,7 @@ class Reductions:
             self.flow.at(stage.indices),
             rank=found,
             offsets=stage.offsets,
-            strides=strides,
+            strides=apart,
         )
 
     def _block(self, stage: Stage, loads: list[Address]) -> Factor:
@@ -268,11 +296,11 @@ class Reductions:
         if stage.via != "shared":
             size = 1 << independent(stage.offsets)
             known = stage.via == "shared tree" and stage.offsets and size == 2 * max(stage.offsets)
-            strides = _strides(loads, [_within_block(a, _LANE, 1) for a in loads])
-            return Factor("threads", str(size) if known else self._threads(), stage.via, at, strides=strides)
-        strides = _strides(loads, [_within_block(a, ("tid.x",), WARP) for a in loads])
+            apart = strides(loads, [within_block(a, _LANE, 1) for a in loads])
+            return Factor("threads", str(size) if known else self._threads(), stage.via, at, strides=apart)
+        apart = strides(loads, [within_block(a, ("tid.x",), WARP) for a in loads])
         bound = f"stored at {place_of(stage.address)}" if stage.address is not None else ""
-        return Factor("warps", f"{self._threads()} / 32", "shared memory", at, bound=bound, strides=strides)
+        return Factor("warps", f"{self._threads()} / 32", "shared memory", at, bound=bound, strides=apart)
 
     def _threads(self) -> str:
         """Threads of a block: a number where the kernel is compiled for one."""
@@ -282,17 +310,27 @@ class Reductions:
         used = {n for n in ("x", "y", "z") for a in self.flow.accesses if f"tid.{n}" in str(a.polynomial)}
         return " * ".join(f"ntid.{n}" for n in sorted(used | {"x"}))
 
-    def _grid(self, stage: Stage, loads: list[Address]) -> Factor:
+    def _grid(self, stage: Stage, loads: list[Address], level: str) -> Iterator[Factor]:
+        """Who meets in the place of an atomic; ``level`` is what was folded before."""
         at, address = self.flow.at(stage.indices), stage.address
         where = "" if address is None else f"at {place_of(address)}"
-        if address is not None and address.kind is AddressKind.DATA:
-            return Factor("threads", "all with one loaded index", stage.via, at, bound=where)
-        if address is not None and address.space is Space.SHARED:
-            return Factor("threads", "all of a block", stage.via, at, bound=where)
-        if address is not None and by_thread(address):
-            return Factor("threads", "those with one address", stage.via, at, bound=where)
-        strides = _strides(loads, [step_of(a.polynomial, _BLOCK, 1) for a in loads])
-        return Factor("blocks", "all that come here", stage.via, at, bound=where, strides=strides)
+        if address is None or address.kind in (AddressKind.DATA, AddressKind.OPAQUE):
+            which = "those whose loaded index is the same" if address is not None else "?"
+            yield Factor("threads", which, stage.via, at, bound=where)
+            return
+        names = {a.name for a in mentioned(address.polynomial)}
+        by_lane = any(n.startswith(("tid.", "laneid")) for n in names)
+        if not by_lane and level != BLOCK:
+            steps = [within_block(a, _LANE, 1) for a in loads]
+            if level == LANES:
+                yield Factor("warps", f"{self._threads()} / 32", stage.via, at, bound=where)
+            else:
+                yield Factor(
+                    "threads", self._threads(), stage.via, at, bound=where, strides=strides(loads, steps)
+                )
+        if address.space is not Space.SHARED and not any(n.startswith("ctaid.") for n in names):
+            apart = strides(loads, [step_of(a.polynomial, _BLOCK, 1) for a in loads])
+            yield Factor("blocks", "nctaid.x", stage.via, at, bound=where, strides=apart)
 
     def _partials(self, chain: list[Stage]) -> Iterator[Factor]:
         """Blocks that leave one value each: another kernel, or the last block, folds those."""
@@ -324,34 +362,14 @@ class Reductions:
                 taken |= indices
                 dtype = next((m.type for i in indices for m in self.meanings.at(i) if m.type), "")
                 loops = self.source.carried(indices)
-                together.setdefault(kind, []).append(Stage(THREAD, kind, dtype, "", indices, row.status, loops=loops))
+                together.setdefault(kind, []).append(
+                    Stage(THREAD, kind, dtype, "", indices, row.status, loops=loops)
+                )
         for kind, stages in together.items():
             at = self.flow.at(i for s in stages for i in s.indices)
             why = "each step multiplies what the step before has made"
             factors = tuple(self._thread(stages, []))
             yield Reduction(kind, stages[0].dtype, factors, FIXED, why, at, stages[0].status)
-
-
-def order_of(op: str, dtype: str, via: Iterable[str]) -> tuple[str, str]:
-    """How free the order of a reduction is, and why."""
-    is_float = dtype.startswith(_FLOATS)
-    plain = op.removeprefix("scan of ")
-    if plain in _BITWISE:
-        return EXACT, "bits are combined one by one"
-    if plain in _EXTREME:
-        told = "but for NaN and the sign of zero" if is_float or not dtype else "integers"
-        return EXACT, f"any order gives the same {plain}imum, {told}".replace("imum, integers", "imum of integers")
-    if plain == "argmax" or plain == "argmin":
-        return EXACT, "but for ties, which the kernel breaks by its own rule"
-    if plain in ("online", "welford"):
-        return REASSOCIABLE, "states merge in any order; each merge rounds"
-    if not dtype:
-        return "unknown", "the element type is not known"
-    if not is_float:
-        return EXACT, "integers wrap round: any order gives the same bits"
-    if any(v in ("atomic", "shared atomic", "compare and swap") for v in via):
-        return NONDETERMINISTIC, "atomics add in the order in which threads come"
-    return REASSOCIABLE, "another order rounds otherwise; over the reals it is the same"
 
 
 def _runs(chain: list[Stage]) -> list[list[Stage]]:
@@ -375,61 +393,5 @@ def _counted(bound: Bound | None, number: int, header: int) -> tuple[str, str, s
         return "", "", str(bound)
     product = step.product(Polynomial.of(kappa))
     init = bound.left - product if product is not None else bound.left
-    return str(init), str(step), f"{bound.operator} {bound.right}"
-
-
-def _within_block(address: Address, names: Sequence[str], by: int) -> Polynomial:
-    """What neighbours in a block lie apart, in the first block: blocks are whole warps."""
-    polynomial = address.polynomial
-    blocks = {a for a in mentioned(polynomial) if a.name.startswith("ctaid.")}
-    return step_of(moved(polynomial, dict.fromkeys(blocks, 0)), names, by)
-
-
-def _strides(loads: Sequence[Address], steps: Sequence[Polynomial | None]) -> tuple[Stride, ...]:
-    """A stride for each buffer; loads side by side in one buffer count as one wide load."""
-    found: dict[str, Stride] = {}
-    for address, step in zip(loads, steps, strict=True):
-        name = str(address.base) or "?"
-        run = _run([a for a in loads if (a.base, a.polynomial) == (address.base, address.polynomial)])
-        made = _stride(name, step, run)
-        known = found.get(name)
-        if known is None or known.kind == "unknown":
-            found[name] = made
-    return tuple(found.values())[:MOST_STRIDES]
-
-
-def _stride(name: str, step: Polynomial | None, run: int) -> Stride:
-    if step is None:
-        return Stride(name, "?", "unknown")
-    if (number := step.value) is None:
-        return Stride(name, str(step), "strided")
-    if not number:
-        return Stride(name, "0", "same")
-    return Stride(name, str(signed(number)), "contiguous" if abs(signed(number)) == run else "strided")
-
-
-def _run(loads: Sequence[Address]) -> int:
-    """Bytes of the loads of one formula that lie side by side, from the lowest on."""
-    ordered = sorted({(a.offset, a.width or 0) for a in loads})
-    end = ordered[0][0]
-    for offset, width in ordered:
-        if offset > end:
-            break
-        end = max(end, offset + width)
-    return end - ordered[0][0]
-
-
-def _strides_unrolled(loads: Sequence[Address]) -> tuple[Stride, ...]:
-    """Distances between the loads of one formula, where they are all the same."""
-    groups: dict[tuple[object, ...], list[Address]] = {}
-    for address in loads:
-        groups.setdefault((address.base, address.polynomial), []).append(address)
-    found: dict[str, Stride] = {}
-    for together in groups.values():
-        offsets = sorted({a.offset for a in together})
-        apart = {b - a for a, b in zip(offsets, offsets[1:], strict=False)}
-        if len(apart) == 1:
-            by, name = apart.pop(), str(together[0].base) or "?"
-            kind = "contiguous" if by == together[0].width else "strided"
-            found.setdefault(name, Stride(name, str(by), kind))
-    return tuple(found.values())[:MOST_STRIDES]
+    after = any(a.name in _WAYS for a in mentioned(init))
+    return _AFTER if after else str(init), str(step), f"{bound.operator} {bound.right}"

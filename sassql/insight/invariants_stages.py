@@ -42,6 +42,11 @@ MOTIFS = (
 )
 _ATOMIC = {"ADD": "sum", "INC": "sum", "MAX": "max", "MIN": "min", "AND": "and", "OR": "or", "XOR": "xor"}
 WARP = 32
+MOST_MOVES = 400
+"""Values that are looked at on the way from a fold to the result that it folds."""
+STATES = frozenset({"online", "welford"})
+PARTNERS = {"argmax": "max", "argmin": "min"}
+"""Folds of the values alone, which a fold of pairs goes on with."""
 THREAD, LANES, BLOCK, GRID = "thread", "warp", "block", "grid"
 
 
@@ -157,9 +162,7 @@ class Stages:
             step = flow.step(value)
             if step.instruction in indices:
                 return True
-            if step.instruction < 0 or flow.ssa.kind[value].value == "psi":
-                back += step.values
-            elif len(seen) < WARP:
+            if len(seen) < MOST_MOVES:
                 back += step.values
         return False
 
@@ -178,12 +181,10 @@ class Stages:
     def _ladder(self, row: Row, indices: frozenset[int]) -> Stage:
         columns, dir_ = row.columns, _word(row.columns, "dir")
         offsets = tuple(1 << n for n in range(4, -1, -1)) if dir_ == "redux" else self._offsets(indices)
-        return Stage(
-            LANES, _word(columns, "op"), _word(columns, "dtype"), dir_, indices, row.status, offsets
-        )
+        return Stage(LANES, _word(columns, "op"), _word(columns, "dtype"), dir_, indices, row.status, offsets)
 
     def _offsets(self, indices: Iterable[int]) -> tuple[int, ...]:
-        """The lane distances of the shuffles among ``indices``, in order, each once; of a rolled ladder too."""
+        """The lane distances of the shuffles among ``indices``, each once; of a rolled ladder too."""
         found: list[int] = []
         for index in sorted(indices):
             for meaning in self.meanings.at(index):
@@ -245,7 +246,8 @@ class Stages:
             stores = self.numbers(row, "st")
             dtype = lo.dtype if lo is not None else ""
             op, indices = _word(row.columns, "op"), folds | loads | stores
-            made = Stage(BLOCK, op, dtype, "shared", indices, row.status, self._offsets(hi), address, loops, loads)
+            offsets = self._offsets(hi)
+            made = Stage(BLOCK, op, dtype, "shared", indices, row.status, offsets, address, loops, loads)
             yield made, stores
 
     def _trees(self) -> Iterator[Stage]:
@@ -288,13 +290,14 @@ class Stages:
             swap = next((r for r in self.rows["grid_reduce"] if index in self.numbers(r)), None)
             op = next((_ATOMIC[m] for m in form.modifiers if m in _ATOMIC), "")
             if not op and swap is not None:
-                yield Stage(GRID, _word(swap.columns, "op"), "", "compare and swap", frozenset({index}), address=address)
+                op, via = _word(swap.columns, "op"), "compare and swap"
+                yield Stage(GRID, op, "", via, frozenset({index}), address=address)
             elif op and not self._is_ticket(index, address):
                 via = "atomic" if address.space is not Space.SHARED else "shared atomic"
                 yield Stage(GRID, op, _element(form), via, frozenset({index}), address=address)
 
     def _is_ticket(self, index: int, address: Address) -> bool:
-        """True for an atomic whose old value decides something: the block that comes last, a place in a list."""
+        """True for an atomic whose old value is used: it finds the last block, or a place in a list."""
         ssa = self.flow.ssa
         used = any(ssa.users(value) for _, _, value in ssa.definitions_of(index))
         return used and address.space is not Space.SHARED
@@ -312,7 +315,8 @@ def _largest(stages: Iterable[Stage]) -> list[Stage]:
 
 def _element(form: Form) -> str:
     halves = next((m.lower() for m in form.modifiers if m.startswith(("F16x", "BF16x", "F32x"))), "")
-    return halves or TYPES["memory"](form)
+    found = TYPES["memory"](form)
+    return halves or (f"u{found[1:]}" if found.startswith("b") and found[1:].isdigit() else found)
 
 
 def _word(columns: dict[str, object], name: str) -> str:

@@ -10,6 +10,13 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 PROVEN, REFUTED, UNKNOWN = "proven", "refuted", "unknown"
+_BEHIND = {
+    "barrier": "a barrier",
+    "mbarrier": "a barrier in memory",
+    "fence": "a fence",
+    "async": "a wait for copies",
+    "warp": "a barrier of the warp",
+}
 MOST_PLACES = 64
 """Addresses that a statement of a record lists."""
 
@@ -49,7 +56,9 @@ class Source(Statement):
 
     ``kind`` is load, parameter, thread (a thread, block or lane number), launch (a size of the launch) or
     other; ``by`` says how: value, address, control. Of a load ``place`` is the address and ``relation`` how
-    the element lies to the stored one (own, broadcast, strided, swapped, shifted, displaced, reversed, gathered, other, unknown).
+    the element lies to the stored one: own, broadcast, strided, swapped, shifted, displaced, reversed,
+    gathered, other, unknown as in `sassql.facts.index_relation`, or group (under another element that the
+    same thread stores).
     """
 
     kind: str
@@ -66,7 +75,8 @@ class Output(Statement):
 
     Stores of one buffer with one formula are one location; ``access`` is store or atomic, ``count`` how many
     instructions write it. ``independence``: whether each element depends on this thread's own elements (and
-    inputs that all share) only. ``exchanges`` are instructions in the dependency that bring in other lanes' or threads' values.
+    inputs that all share) only. ``exchanges`` are instructions in the dependency that bring in other lanes'
+    or threads' values, ``because`` those that decide about independence.
     """
 
     SECTION: ClassVar[str] = "dependency"
@@ -121,9 +131,10 @@ class Stride(Statement):
 class Factor(Statement):
     """One factor of a reduction's domain.
 
-    ``over`` is loop, unrolled, fragment, lanes, warps, threads or blocks; ``extent`` how many values meet along
-    it, as a number or a formula. A loop has ``init``, ``step`` and ``bound`` of its counter; lanes have ``offsets`` and their
-    ``rank`` over GF(2): 2^rank lanes meet. ``via`` is how: xor, down, up, redux, shared, atomic, partials …
+    ``over`` is loop, unrolled, fragment, lanes, warps, threads or blocks; ``extent`` how many values meet
+    along it, as a number or a formula. A loop has ``init``, ``step`` and ``bound`` of its counter; lanes have
+    ``offsets`` and their ``rank`` over GF(2): 2^rank lanes meet. ``via`` is how: xor, down, up, redux, shared
+    memory, atomic, partials …
     """
 
     over: str
@@ -178,6 +189,11 @@ class Reduction(Statement):
     premise: str = ""
 
     @property
+    def kind_of_sum(self) -> bool:
+        """True for sums, sums of products, and running sums."""
+        return "sum" in self.op or self.op in ("online", "welford")
+
+    @property
     def text(self) -> str:
         """``sum of f32 over loop … x 32 lanes x ntid.x / 32 warps: reassociable``."""
         return f"{self.op} of {self.dtype or '?'} over {' x '.join(f.text for f in self.factors) or '?'}"
@@ -185,24 +201,34 @@ class Reduction(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Reader(Statement):
-    """A load of the same kernel that reads a stored location. ``same_thread`` is None where that is not known."""
+    """Loads of the same kernel that read a stored location.
+
+    ``same_thread``: yes where a thread reads its own elements, no where it reads by another formula: other
+    threads' elements; None where nobody knows. ``certainty`` is must, may or unknown; ``sync`` lists what
+    lies on every way between: barrier, mbarrier, fence, async, warp, loop.
+    """
 
     at: tuple[int, ...]
     same_thread: bool | None
     certainty: str
-    sync: str
+    sync: tuple[str, ...]
     sync_at: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
         """``the same thread after a barrier``."""
-        who = {True: "the same thread", False: "another thread", None: "a thread, perhaps another one"}
-        after = {"none": "with nothing between", "loop": "in a later loop or iteration"}
-        return f"{who[self.same_thread]} {after.get(self.sync, f'behind a {self.sync}')}"
+        who = {True: "the same thread", False: "other threads", None: "a thread, perhaps another one"}
+        strong = [word for word in self.sync if word in _BEHIND]
+        found = [_BEHIND[word] for word in strong if word != "warp" or len(strong) == 1]
+        if found:
+            return f"{who[self.same_thread]} behind {' and '.join(found)}"
+        after = "in a later loop or iteration" if self.sync else "with nothing between"
+        return f"{who[self.same_thread]} {after}"
 
     def as_record(self) -> dict[str, Any]:
         """The fields as plain values; all addresses as texts."""
         record = Statement.as_record(self)
+        record["sync"] = list(self.sync)
         return record | {"sync_at": [f"{address:#x}" for address in self.sync_at[:MOST_PLACES]]}
 
 
