@@ -72,9 +72,11 @@ def environment() -> jinja2.Environment:
         "signed": lambda value: f"{value:+,}" if value else "0",
         "share": lambda value: "-" if value is None else f"{value:.3f}",
         "counts": _counts,
+        "addresses": lambda texts: [int(text, 16) for text in texts],
         "colour": colour,
     }
     made.filters |= filters
+    made.tests["holds"] = lambda values, wanted: wanted in values
     return made
 
 
