@@ -124,7 +124,9 @@ def test_bad_toml_is_one_line(sassql, tmp_path):
 def test_the_examples_of_the_page_print_what_it_says(sassql, monkeypatch):
     monkeypatch.chdir(CORPUS.parents[1])
     text = PAGE.read_text("utf-8")
-    shown = re.findall(r"^    \$ sassql (advise [^\n]+)\n\n```text\n(.+?)^```$", text, re.MULTILINE | re.DOTALL)
+    shown = re.findall(
+        r"^    \$ sassql (advise [^\n]+)\n\n```text\n(.+?)^```$", text, re.MULTILINE | re.DOTALL
+    )
     assert len(shown) == 2
     for command, output in shown:
         done = sassql(*command.split(), *ONE)
