@@ -170,6 +170,13 @@ def _grid_stride(address: Address, view: View) -> object:
     )
 
 
+def _continues(address: Address, view: View) -> object:
+    """Whether an address goes on from where a loop ended, as the rest of an unrolled loop does."""
+    if address.kind.value == "opaque":
+        return None
+    return any(atom.scope is not None for atom in mentioned(address.polynomial))
+
+
 ADDRESS: dict[str, Callable[[Address, View], object]] = {
     "base": lambda address, view: address.base,
     "offset": lambda address, view: address.offset,
@@ -180,6 +187,7 @@ ADDRESS: dict[str, Callable[[Address, View], object]] = {
     "by_block": _by_block,
     "axes": _axes,
     "grid_stride": _grid_stride,
+    "continues": _continues,
     **{name: _coefficient(name) for name in _ATOMS},
 }
 

@@ -56,7 +56,7 @@ VALUE_ATTRIBUTES = ("def", "op")
 LOOP_ATTRIBUTES = ("depth", "trips", "kind")
 ADDRESS_ATTRIBUTES = (
     *("base", "offset", "space", "bytes", "kind", "stride", "by_thread", "by_block"),
-    *("axes", "grid_stride"),
+    *("axes", "grid_stride", "continues"),
     *("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid"),
 )
 KERNEL_ATTRIBUTES = (
