@@ -119,8 +119,9 @@ class Formulas:
 
     def _bounded(self, value: int, found: Polynomial) -> Polynomial:
         """The polynomial, or an unknown where it grew too long to be of use."""
-        if not too_long(found):
-            return found
+        return self._cut(value, found) if too_long(found) else found
+
+    def _cut(self, value: int, found: Polynomial) -> Polynomial:
         data = any(atom.data for atom in found.atoms)
         return Polynomial.of(unknown(value, self.ssa.block[value], "too long an expression", data=data))
 
@@ -170,7 +171,11 @@ class Formulas:
         guard, predicate = self.form(index).guard, self.ssa.guard(index)
         if predicate is None or guard is None:
             return Polynomial.of(unknown(value, self.ssa.block[value], "guard without a value"))
-        return self._chosen(predicate, (old, new) if guard.inverted else (new, old))
+        found = self._chosen(predicate, (old, new) if guard.inverted else (new, old))
+        if too_long(found):  # what was there before is of no interest to those under the same guard
+            old = self._cut(self.ssa.inputs[value][1], old)
+            found = self._chosen(predicate, (old, new) if guard.inverted else (new, old))
+        return found
 
     def _chosen(self, predicate: int, arms: tuple[Polynomial, Polynomial]) -> Polynomial:
         """The first where the predicate holds, else the second."""
