@@ -1,6 +1,7 @@
 """Compares `sassql invariants` with the truth of corpora/lowering; the figures of docs/invariants.md.
 
-python benchmarks/invariants.py [--arch sm_75,...]
+python benchmarks/invariants.py truth [--arch sm_75,...]       classes, reductions, order, round trips
+python benchmarks/invariants.py executed [--arch sm_90]        dependency against the executor of `sassql compare`
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 import sassql
+from sassql.insight.dag import LEAF
+from sassql.insight.dependencies import dependencies
+from sassql.insight.evaluation import live
 from sassql.insight.invariants import invariants
 from sassql.insight.invariants_statements import Invariants
+from sassql.insight.launch import read_launch
+from sassql.insight.running import Run, run
+from sassql.insight.state import Fault, Refused
 from sassql.testing.truth import Claim, KernelTruth, read_truth
 
 ROOT = Path(sassql.__file__).parents[1]
@@ -94,15 +103,100 @@ def independence(truth: KernelTruth, found: Invariants) -> tuple[str, str]:
     return cls, found.independence
 
 
+def depends(done: Run, name: str) -> dict[str, list[tuple[int, set[int]]]]:
+    """By buffer that an output depends on: (element of the output, elements of the buffer)."""
+    output, dag = done.outputs[name], done.dag
+    words = np.flatnonzero(output.stored & (output.nodes != 0))
+    wanted = output.nodes[words]
+    found: dict[str, list[tuple[int, set[int]]]] = defaultdict(list)
+    if not len(wanted):
+        return found
+    alive = live(dag, wanted)
+    numbers = [n for n, operation in enumerate(dag.operations) if operation.name == LEAF]
+    leaves = np.flatnonzero(alive & np.isin(dag.codes[: dag.size], numbers))
+    names = [dag.operations[dag.codes[leaf]].parameters[0] for leaf in leaves]
+    for chunk, sets in enumerate(dependencies(dag, wanted)):
+        for row, bits in zip(words.tolist(), sets, strict=True):
+            for word, value in enumerate(bits.tolist()):
+                at = chunk * 512 + word * 64
+                used: dict[str, set[int]] = defaultdict(set)
+                for bit in range(64):
+                    if value >> bit & 1:
+                        used[names[at + bit]].add(int(dag.arguments[0, leaves[at + bit]]))
+                for buffer, elements in used.items():
+                    found[buffer].append((row, elements))
+    return found
+
+
+def executed(architectures: list[str]) -> None:
+    """Every dependency of an executed kernel has to be among the sources; proven elements share none."""
+    seen: Counter[str] = Counter()
+    for kernel in sassql.Corpus.open(LOWERING, arch=architectures).kernels():
+        launch = read_launch(LOWERING / "launch.toml", kernel.name)
+        parameters = {f"param{n}": a.name for n, a in enumerate(launch.a.arguments)}
+        found = invariants(kernel)
+        try:
+            runs = [run(kernel, launch.a, shape) for shape in launch.shapes[:2]]
+        except (Fault, Refused) as error:
+            seen["refused"] += 1
+            print(kernel.arch, kernel.name, "is not executed:", error)
+            continue
+        for output in found.outputs:
+            name = parameters.get(output.buffer)
+            if name is None:
+                continue
+            said = {
+                parameters.get(s.name, s.name)
+                for o in found.outputs
+                if o.buffer == output.buffer
+                for s in o.sources
+            }
+            own = {parameters.get(s.name) for s in output.sources if s.relation == "own"} - {
+                parameters.get(s.name) for s in output.sources if s.kind == "load" and s.relation != "own"
+            }
+            for done in runs:
+                for leaf, uses in depends(done, name).items():
+                    buffer = leaf.removesuffix(" before")
+                    if buffer.startswith("undefined"):
+                        continue
+                    seen["dependencies"] += 1
+                    if buffer not in said:
+                        seen["missing"] += 1
+                        print(kernel.arch, kernel.name, f"{name} depends on {leaf}, which is not said")
+                    if output.independence != "proven" or buffer not in own:
+                        continue
+                    words: dict[int, set[int]] = defaultdict(set)
+                    for row, elements in uses:
+                        for element in elements:
+                            words[element].add(row)
+                    seen["own"] += 1
+                    if any(max(rows) - min(rows) >= GROUP for rows in words.values()):
+                        seen["shared"] += 1
+                        print(kernel.arch, kernel.name, f"elements of {name} share elements of {leaf}")
+    print(dict(seen))
+
+
+GROUP = 4
+"""Words that one thread may store side by side."""
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("truth", "executed"))
     parser.add_argument("--arch", default=ARCHITECTURES)
+    given = parser.parse_args()
+    (truth_of if given.what == "truth" else executed)(given.arch.split(","))
+
+
+def truth_of(architectures: list[str]) -> None:
     truths = read_truth(LOWERING)
     table: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     right: dict[str, Counter[str]] = defaultdict(Counter)
     total: dict[str, Counter[str]] = defaultdict(Counter)
     by_kernel: dict[str, dict[str, str]] = defaultdict(dict)
-    for arch in parser.parse_args().arch.split(","):
+    for arch in architectures:
         seconds = []
         for kernel in sassql.Corpus.open(LOWERING, arch=[arch]).kernels():
             started = time.perf_counter()

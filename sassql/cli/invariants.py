@@ -82,6 +82,7 @@ def invariants(
                     answers[record["independence"]] += 1
                     yield {k: v for k, v in record.items() if k not in SECTIONS or k in wanted}
                 problems.extend(done.problems)
+                yield from (_unanswered(problem) for problem in done.problems if problem.exit_code)
 
     if format == "jsonl":
         write_rows(records(), format)
@@ -104,8 +105,24 @@ def _named(kernel: Kernel, glob: str) -> bool:
     return matches(kernel, glob)
 
 
+def _unanswered(problem: Problem) -> dict[str, Any]:
+    """The object of something that could not be read or asked."""
+    return {
+        "file": problem.place.file,
+        "entry": problem.place.entry,
+        "kernel": None,
+        "arch": None,
+        "independence": "unknown",
+        "why": str(problem),
+        **{name: [] for name in SECTIONS},
+        "open": [str(problem)],
+    }
+
+
 def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A line for each statement of a kernel."""
+    """A line for each statement of a kernel, or for the reason why there is none."""
+    if record["kernel"] is None:
+        yield {**record, "section": "", "verdict": "error", "text": record["why"]}
     for section in SECTIONS:
         for statement in record.get(section, ()):
             yield {
@@ -133,6 +150,8 @@ def _verdict(statement: dict[str, Any]) -> str:
 def _print(record: dict[str, Any]) -> None:
     """One kernel for people: a paragraph for each section."""
     echo, bold = click.echo, partial(click.style, bold=True)
+    if record["kernel"] is None:
+        return  # the reason comes on stderr
     echo(bold(f"{record['kernel']}  {record['arch']}"))
     echo(f"elements are independent: {record['independence']}, {record['why']}")
     for section in SECTIONS:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sassql.facts.addresses import Address, AddressKind
+from sassql.facts.choices import expand
 from sassql.facts.index_relation import Relation, relation
-from sassql.facts.memory_flow import MUST, MemoryEdge
-from sassql.facts.polynomials import mentioned
+from sassql.facts.memory_flow import MUST
+from sassql.facts.polynomials import mentioned, special
 from sassql.facts.values import ValueKind
 from sassql.insight.invariants_flow import OUTSIDE, Flow, Walk
 from sassql.insight.invariants_statements import PROVEN, REFUTED, UNKNOWN, Output, Source
@@ -66,6 +68,10 @@ def place_of(address: Address) -> str:
     return text if len(text) <= 120 else f"{address.base or address.space.value} + …"
 
 
+_Reasons = tuple[list[tuple[str, int]], list[tuple[str, int]]]
+"""Reasons with their instructions: against independence, and against knowing."""
+
+
 @dataclass(slots=True)
 class _Met:
     """A source: how it was met, and where."""
@@ -100,6 +106,7 @@ class Dependencies:
         self._relations: dict[tuple[int, int], Relation] = {}
         self._places: dict[int, str] = {}
         self._elsewhere: dict[int, bool] = {}
+        self._crossings: dict[int, _Reasons] = {}
         self._backs: dict[int, Walk] = {}
 
     def outputs(self) -> Iterator[Output]:
@@ -159,6 +166,10 @@ class Dependencies:
         words: dict[str, _Met] = {}
         buffers = {str(one.address.base) for one in found}
         for one in found:
+            if one.address.access == "atomic":  # it combines with what is there
+                met = loads.setdefault((str(one.address.base) or "?", Relation.OWN.value), _Met())
+                met.add("value", {one.address.instruction})
+                met.place = place_of(one.address)
             for by, walk in (("value", one.value), ("address", one.place), ("control", one.control)):
                 for load in sorted(walk.loads):
                     name, place, lies = self._named(load, one.address)
@@ -216,22 +227,52 @@ class Dependencies:
         for reason, places in (*value.unknown.items(), *one.control.unknown.items()):
             verdict.open += [(reason, index) for index in places or {-1}]
         verdict.open += [("other lanes decide which way is taken", i) for i in one.control.exchanges]
-        for edge in sorted(value.crossed):
-            self._judge_crossing(edge, verdict)
+        for load in sorted(value.crossed):
+            against, open_ = self._crossing(load)
+            verdict.against += against
+            verdict.open += open_
         for load in sorted(value.loads | one.control.loads):
             self._judge_load(load, one, verdict)
 
-    def _judge_crossing(self, edge: MemoryEdge, verdict: Verdict) -> None:
-        """A value that went through memory: in the same thread, or from another one."""
-        stored = self.flow.addresses.of(edge.store)
-        alone = stored is not None and (stored.space is Space.LOCAL or by_thread(stored))
-        if edge.certainty == MUST and alone:
-            return
-        if edge.same_thread and alone:
-            return
-        told = f"through {edge.space} memory, from what another thread stored"
-        known = edge.same_thread is not None or edge.certainty != UNKNOWN
-        (verdict.against if known else verdict.open).append((told, edge.load))
+    def _crossing(self, load: int) -> _Reasons:
+        """What speaks against a value that went through memory: it may come from another thread."""
+        if load not in self._crossings:
+            against: list[tuple[str, int]] = []
+            open_: list[tuple[str, int]] = []
+            for edge in self.flow.sources(load):
+                stored = self.flow.addresses.of(edge.store)
+                alone = None if stored is None else self._is_private(stored)
+                own = edge.certainty == MUST or edge.same_thread
+                if own and alone:
+                    continue
+                told = f"through {edge.space} memory, from what another thread stored"
+                known = edge.same_thread is not None or edge.certainty != UNKNOWN
+                if own and alone is None:
+                    told, known = f"several threads may store to one place in {edge.space} memory", False
+                reasons = against if known else open_
+                if (told, load) not in reasons:
+                    reasons.append((told, load))
+            self._crossings[load] = against, open_
+        return self._crossings[load]
+
+    def _is_private(self, stored: Address) -> bool | None:
+        """Whether each thread of a block stores to places of its own; None where that is not known.
+
+        A thread number that no address of the kernel has does not count: such threads do the same.
+        """
+        if stored.space is Space.LOCAL:
+            return True
+        if not by_thread(stored):
+            return False
+        polynomial = expand(stored.polynomial)
+        steps = [polynomial.coefficient(special(axis)) for axis in self._axes]
+        return True if all(step is not None and step.terms for step in steps) else None
+
+    @cached_property
+    def _axes(self) -> list[str]:
+        """The thread numbers that addresses of the kernel have in them."""
+        names = {a.name for address in self.flow.accesses for a in mentioned(address.polynomial)}
+        return sorted(name for name in names if name.startswith("tid."))
 
     def _judge_load(self, load: int, one: _Of, verdict: Verdict) -> None:
         address = self.flow.read_at(load)

@@ -61,9 +61,10 @@ class Step:
     instruction: int = -1
     words: tuple[tuple[str, int], ...] = ()
     """(name, instruction) of parameters, sizes of the launch and thread numbers."""
-    load: int = -1
-    """A load whose data come from outside of the kernel, or from a store that it may have missed."""
+    loads: tuple[int, ...] = ()
+    """Loads and asynchronous copies of data from outside of the kernel, or from nobody knows where."""
     crossed: tuple[MemoryEdge, ...] = ()
+    """Where a load reads what the kernel has stored."""
     exchange: bool = False
     guard: int | None = None
     unknown: str = ""
@@ -77,7 +78,8 @@ class Walk:
     instructions: set[int] = field(default_factory=set)
     words: dict[str, set[int]] = field(default_factory=dict)
     loads: set[int] = field(default_factory=set)
-    crossed: set[MemoryEdge] = field(default_factory=set)
+    crossed: set[int] = field(default_factory=set)
+    """Loads that read what the kernel has stored."""
     exchanges: set[int] = field(default_factory=set)
     guards: set[int] = field(default_factory=set)
     unknown: dict[str, set[int]] = field(default_factory=dict)
@@ -93,7 +95,12 @@ def _splits(form: Form) -> bool:
     return classes.belongs("divergence", form.opcode, form.modifiers, form.operands)
 
 
+def _meets(form: Form) -> bool:
+    return classes.belongs("barrier", form.opcode, form.modifiers, form.operands)
+
+
 _exchange, _split = ByShape(_exchanges, numbers=True), ByShape(_splits, numbers=True)
+_waits = ByShape(_meets, numbers=True)
 
 
 class Flow:
@@ -116,6 +123,7 @@ class Flow:
         self.of: list[int] = self.blocks.of.tolist()
         self._copies: frozenset[int] = kernel.fact("div_copies")
         self._steps: dict[int, Step] = {}
+        self._sources: dict[int, tuple[MemoryEdge, ...]] = {}
 
     def is_hidden(self, index: int) -> bool:
         """True for slow paths, copies for diverged warps, and what never runs."""
@@ -177,15 +185,15 @@ class Flow:
             found.instructions.add(step.instruction)
         for name, index in step.words:
             found.words.setdefault(name, set()).add(index)
-        if step.load >= 0:
-            found.loads.add(step.load)
+        found.loads.update(step.loads)
         if step.exchange:
             found.exchanges.add(step.instruction)
         if step.guard is not None:
             found.guards.add(step.guard)
         if step.unknown:
             found.unknown.setdefault(step.unknown, set()).add(step.instruction)
-        found.crossed.update(step.crossed)
+        if step.crossed:
+            found.crossed.add(step.instruction)
 
     def step(self, value: int) -> Step:
         """What a value is made from, seen through copies."""
@@ -241,7 +249,16 @@ class Flow:
         kind = next((t.detail for t in templates(form) if t.operation == "special"), "")
         if kind:
             words.append((self.formulas.launch.special.get(kind, kind), index))
-        return Step(self._reads(index), index, tuple(words), exchange=_exchange(form))
+        values = self._reads(index)
+        if any(t.operation == "barrier_result" for t in templates(form)):
+            values += self._handed_to_barrier(index)
+        return Step(values, index, tuple(words), exchange=_exchange(form))
+
+    def _handed_to_barrier(self, index: int) -> tuple[int, ...]:
+        """What the threads hand to the barrier whose result is read: the nearest before, else any."""
+        barriers = [i for i in self.forms.places(_waits) if self._reads(i)]
+        before = [i for i in barriers if i < index and self.tree.dominates(self.of[i], self.of[index])]
+        return tuple(v for i in (before[-1:] or barriers) for v in self._reads(i))
 
     def _reads(self, index: int) -> tuple[int, ...]:
         keys = self.ssa.accesses[index].use_keys
@@ -273,14 +290,9 @@ class Flow:
         if leaf and address.space not in (*OUTSIDE, Space.MAP):
             unknown = f"{address.space.value} memory that no store of this kernel is known to have filled"
         values = tuple(v for edge in edges for v in self.stored(edge.store))
-        copied = [edge for edge in edges if self._copies_in(edge.store)]
-        return Step(
-            values,
-            index,
-            load=copied[0].store if copied else index if leaf else -1,
-            crossed=edges,
-            unknown=unknown,
-        )
+        copied = tuple(edge.store for edge in edges if self._copies_in(edge.store))
+        loads = (*copied, index) if leaf else copied
+        return Step(values, index, loads=loads, crossed=edges, unknown=unknown)
 
     def _copies_in(self, store: int) -> bool:
         """True where a store is an asynchronous copy from memory outside: it is the load as well."""
@@ -289,21 +301,33 @@ class Flow:
 
     def sources(self, load: int) -> tuple[MemoryEdge, ...]:
         """The stores that a load may read, those that a later one of the same place shadows left out."""
+        if load not in self._sources:
+            self._sources[load] = self._find_sources(load)
+        return self._sources[load]
+
+    def _find_sources(self, load: int) -> tuple[MemoryEdge, ...]:
         edges = [e for e in self.memory.into(load) if not self.is_hidden(e.store)]
         must = [e for e in edges if e.certainty == MUST]
         if must:
             return tuple(must)
         kept = [e for e in edges if e.space != Space.GLOBAL.value or e.certainty != UNKNOWN or e.same_thread]
-        return tuple(e for e in kept if not any(self._shadows(other, e, load) for other in kept))
+        places: dict[object, list[int]] = {}
+        for edge in kept:
+            address = self.addresses.of(edge.store)
+            key = edge.store if address is None else (address.offset, address.polynomial)
+            places.setdefault(key, []).append(edge.store)
+        last = {s for stores in places.values() for s in self._unshadowed(sorted(stores), load)}
+        return tuple(e for e in kept if e.store in last)
 
-    def _shadows(self, other: MemoryEdge, edge: MemoryEdge, load: int) -> bool:
-        """True where ``other`` stores to the same place later, and before the load."""
-        if not edge.store < other.store < load:
-            return False
-        one, two = self.addresses.of(edge.store), self.addresses.of(other.store)
-        if one is None or two is None or one.offset != two.offset or one.polynomial != two.polynomial:
-            return False
-        return self.tree.dominates(self._above(other.store), self.of[load])
+    def _unshadowed(self, stores: list[int], load: int) -> list[int]:
+        """Stores to one place without those behind which another one always comes, before the load."""
+        found: list[int] = []
+        covered = False
+        for store in reversed(stores):
+            if not (covered and store < load):
+                found.append(store)
+            covered = covered or (store < load and self.tree.dominates(self._above(store), self.of[load]))
+        return found
 
     def _above(self, index: int) -> int:
         """The block where it is decided whether an instruction runs, or its own."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sassql.facts.addresses import Address, AddressKind, Base
 from sassql.facts.index_relation import same_walk
 from sassql.facts.places import variant_loops
-from sassql.facts.polynomials import mentioned
+from sassql.facts.polynomials import Polynomial, mentioned
 from sassql.facts.values import ValueKind
 from sassql.insight.invariants_dependency import place_of
 from sassql.insight.invariants_flow import Flow
@@ -79,14 +79,8 @@ class Reuses:
 
     def _reloads(self) -> Iterator[Reuse]:
         """Places that a thread loads again: by one formula, or in loops that go through the same places."""
-        left = list(self.outside)
-        while left:
-            first, *rest = left
-            same = [a for a in rest if a.base == first.base and self._is_same(first, a)]
-            left = [a for a in rest if a not in same]
-            if not same or not first.base.name:
-                continue
-            group = [first, *same]
+        for group in self._groups():
+            first, *same = group
             blocks = {self.flow.loops.of[a.block] for a in group}
             equal = all(a.polynomial == first.polynomial for a in same)
             looping = not equal or len(blocks) > 1
@@ -100,9 +94,21 @@ class Reuses:
             at = self.flow.at([a.instruction for a in group])
             yield Reuse("reload", place_of(first), str(len(group)), why, at, premise)
 
+    def _groups(self) -> Iterator[list[Address]]:
+        """Loads of one place each: those with one base, offset and width that go through the same places."""
+        buckets: dict[tuple[Base, int, int | None], list[list[Address]]] = {}
+        for address in self.outside:
+            if not address.base.name:
+                continue
+            groups = buckets.setdefault((address.base, address.offset, address.width), [])
+            home = next((g for g in groups if self._is_same(g[0], address)), None)
+            if home is None:
+                groups.append([address])
+            else:
+                home.append(address)
+        yield from (group for groups in buckets.values() for group in groups if len(group) > 1)
+
     def _is_same(self, one: Address, other: Address) -> bool:
-        if (one.offset, one.width) != (other.offset, other.width):
-            return False
         return one.polynomial == other.polynomial or bool(same_walk(one, other))
 
     def _stores_between(self, group: Sequence[Address]) -> list[Address]:
@@ -152,8 +158,11 @@ class Reuses:
     def _threads(self) -> Iterator[Reuse]:
         """Words that several threads of a block read."""
         found: dict[tuple[Space, Base, str], list[Address]] = {}
+        known: dict[Polynomial, str] = {}
         for address in (*self.shared, *self.outside):
-            factor = self._sharing(address)
+            if address.polynomial not in known:
+                known[address.polynomial] = self._sharing(address)
+            factor = known[address.polynomial]
             if factor:
                 key = address.space, address.base, factor
                 found.setdefault(key, []).append(address)

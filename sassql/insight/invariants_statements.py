@@ -234,7 +234,9 @@ class Reader(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Stored(Statement):
-    """What becomes of a stored location: ``fate`` is output, round trip, overwritten or possibly observable.
+    """What becomes of a stored location.
+
+    ``fate`` is output, round trip, overwritten, possibly observable, or, in shared memory, never read.
 
     ``removable`` says under which premise the store is needless; empty where it is needed.
     """

@@ -12,8 +12,10 @@ from sassql.facts.polynomials import Polynomial
 from sassql.insight.invariants_dependency import place_of
 from sassql.insight.invariants_flow import Flow
 from sassql.insight.invariants_statements import Reader, Stored
+from sassql.isa.spaces import Space
 
 OUTPUT, ROUND_TRIP, OVERWRITTEN, POSSIBLY = "output", "round trip", "overwritten", "possibly observable"
+NEVER_READ = "never read"
 MOST_STORES = 256
 
 
@@ -41,6 +43,21 @@ class Storage:
             together.setdefault(key, []).append(address)
         for (access, _, _, fate, _), addresses in together.items():
             yield self._stored(access, fate, addresses, readers)
+        yield from self._never_read()
+
+    def _never_read(self) -> Iterator[Stored]:
+        """Stores to shared memory that no load of the kernel may read: ptxas keeps them."""
+        flow, together = self.flow, dict[tuple[Base, Polynomial], list[Address]]()
+        if flow.memory.incomplete or flow.blocks.unresolved:
+            return
+        for address in flow.accesses:
+            stores = address.access == "store" and address.space is Space.SHARED
+            if stores and address.width is not None and not flow.memory.out_of(address.instruction):
+                together.setdefault((address.base, address.polynomial), []).append(address)
+        for addresses in together.values():
+            at = flow.at(a.instruction for a in addresses)
+            premise = "no other kernel of a cluster reads it"
+            yield Stored(place_of(addresses[0]), "shared", NEVER_READ, (), "removable", at, premise)
 
     def _stored(
         self, access: str, fate: str, addresses: list[Address], readers: dict[int, tuple[Reader, ...]]

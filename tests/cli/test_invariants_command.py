@@ -72,6 +72,13 @@ def test_what_cannot_be_read_is_one_line(sassql, tmp_path, format):
     assert done.code == 3
     assert len([m for m in done.messages if m.startswith("error: ")]) == 1
     assert "Traceback" not in done.err
+    rows = {
+        "table": lambda text: [],
+        "jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+        "csv": lambda text: list(csv.DictReader(io.StringIO(text))),
+    }[format](done.out)
+    assert all(row["file"] == str(bad) and not row["kernel"] for row in rows)
+    assert len(rows) == (format != "table")
 
 
 def test_a_section_that_does_not_exist(sassql):

@@ -100,6 +100,94 @@ def test_a_broadcast_input_is_one(found, arch):
     assert relations == {"param0": "own", "param1": "broadcast"}
 
 
+OWN = """
+extern "C" __global__ void lanes_share(const float* __restrict__ x, float* __restrict__ y) {
+  __shared__ float s[32];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  s[threadIdx.x % 32] = x[i];
+  __syncthreads();
+  y[i] = s[threadIdx.x % 32];
+}
+extern "C" __global__ void each_its_own(const float* __restrict__ x, float* __restrict__ y) {
+  __shared__ float s[256];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  s[threadIdx.x] = x[i];
+  __syncthreads();
+  y[i] = s[threadIdx.x];
+}
+extern "C" __global__ void running_sum(const float* __restrict__ x, float* __restrict__ y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < n; k++) {
+    sum += x[row * n + k];
+    y[row * n + k] = sum;
+  }
+}
+extern "C" __global__ void each_by_itself(const float* __restrict__ x, float* __restrict__ y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < n; k++) {
+    y[row * n + k] = x[row * n + k] * 2.f;
+  }
+}
+extern "C" __global__ void next_of_four(const float* __restrict__ x, float* __restrict__ y) {
+  int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  for (int k = 0; k < 4; k++) {
+    y[i + k] = x[i + k + 1];
+  }
+}
+extern "C" __global__ void turned_of_four(const float* __restrict__ x, float* __restrict__ y) {
+  int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  for (int k = 0; k < 4; k++) {
+    y[i + k] = x[i + 3 - k];
+  }
+}
+extern "C" __global__ void chosen(const float* __restrict__ x, const int* __restrict__ m, float* __restrict__ y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (m[i + 1] > 0) {
+    y[i] = x[i];
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_kernels_that_differ_in_one_thing(arch):
+    import sassql
+    from sassql.reading.compile import compile_cuda
+
+    cubin = compile_cuda(OWN, name="own.cu", arch=arch).cubin
+    found = {k.name: invariants(k) for k in sassql.load(cubin).kernels}
+
+    assert {name: result.independence for name, result in found.items()} == {
+        "lanes_share": "unknown",
+        "each_its_own": "proven",
+        "running_sum": "refuted",
+        "each_by_itself": "proven",
+        "next_of_four": "refuted",
+        "turned_of_four": "proven",
+        "chosen": "refuted",
+    }
+    assert "several threads" in found["lanes_share"].why
+    assert "earlier iterations" in found["running_sum"].why
+    (source,) = (s for s in found["chosen"].outputs[0].sources if s.name == "param1")
+    assert (source.by, source.relation) == (("control",), "shifted")
+
+
+def test_a_barrier_hands_values_on_and_an_atomic_combines(found):
+    counted = {s.name: s.by for s in found("br_count").outputs[0].sources}
+    summed = {s.name: (s.by, s.relation) for s in found("gr_atomic_thread").outputs[0].sources}
+
+    assert "value" in counted["param0"] and "value" in counted["param2"]
+    assert summed["param1"] == (("value",), "own")
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_120"])
+def test_asynchronous_copies_are_loads(found, arch):
+    (output,) = found("gemm_cpasync", arch).outputs
+
+    assert {s.name for s in output.sources if s.kind == "load" and "value" in s.by} == {"param0", "param1"}
+
+
 def test_a_place_that_is_not_known_leaves_it_open(found):
     result = found("ew_bias_mod")
 
@@ -262,6 +350,14 @@ def test_an_overwritten_store_is_dead_at_the_end(found, arch):
 @pytest.mark.parametrize("name", ["rt_same_addr", "rt_reload_alias", "dc_store_then_load_other", "aff_saxpy"])
 def test_stores_that_nobody_here_reads_are_outputs(found, name):
     assert {s.fate for s in found(name).stores} == {"output"}
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_a_shared_store_that_nobody_reads(found, arch):
+    (dead,) = (s for s in found("rt_smem_nosync", arch).stores if s.fate == "never read")
+
+    assert dead.buffer == "shared" and dead.removable
+    assert not [s for s in found("rt_smem_sync", arch).stores if s.fate == "never read"]
 
 
 # --- reuse
