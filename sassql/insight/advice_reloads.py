@@ -13,6 +13,7 @@ from sassql.insight.advice_walks import Walk, is_plain
 from sassql.isa.promises import READ_ONLY
 
 _AXES = ("tid.x", "tid.y", "tid.z")
+_TWICE = "the same address twice"
 _UNIT = "bytes that loads ask for"
 _CACHES = "the data do not stay in a cache, where loading them again costs little"
 
@@ -46,10 +47,11 @@ def _again(case: Case) -> Iterator[Finding]:
         extent = case.walks.extents.extent(again, walk.loops, walk.parent)
         yield _finding(
             case,
-            "the same address twice",
+            _TWICE,
             [walk],
             Amount((extent,)),
             "Keep the value in a register: the thread has loaded this address before.",
+            "",
         )
 
 
@@ -60,22 +62,46 @@ def _passes(case: Case) -> Iterator[Finding]:
         if is_plain(walk) and walk.base.kind != "none" and walk.moves:
             key = (walk.base, walk.start, walk.step, bool(walk.loops), walk.parent)
             found[key].append(walk)
+    straight: dict[object, list[list[Walk]]] = defaultdict(list)
     for walks in found.values():
-        together = [
-            walks[0],
-            *(w for w in walks[1:] if case.reaches(walks[0], w) and not _written_between(case, walks[0], w)),
-        ]
-        if len(together) < 2:
-            continue
-        first, again = together[0], together[1:]
-        values, per_block = case.kept(first)
-        if not first.loops:
-            action = "Keep the value in a register: the thread has loaded this address before."
-        else:
-            kept = f"{values} registers a thread" if values else "registers"
-            room = f"{per_block} bytes of shared memory a block" if per_block else "shared memory"
-            action = f"Keep what the first pass has loaded: {kept}, or {room}."
-        yield _finding(case, "several passes over the same data", together, amount_of(again), action)
+        later = [w for w in walks[1:] if case.reaches(walks[0], w)]
+        together = [walks[0], *(w for w in later if not _written_between(case, walks[0], w))]
+        if len(together) > 1 and together[0].loops:
+            yield _loops_again(case, together)
+        elif len(together) > 1:
+            straight[together[0].base].append(together)
+    for groups in straight.values():
+        yield _blocks_again(case, groups)
+
+
+def _loops_again(case: Case, together: list[Walk]) -> Finding:
+    values, per_block = case.kept(together[0])
+    kept = f"{values} registers a thread" if values else "registers"
+    room = f"{per_block} bytes of shared memory a block" if per_block else "shared memory"
+    as_often = all(walk.extent.levels == together[0].extent.levels for walk in together)
+    return _finding(
+        case,
+        "several passes over the same data",
+        together,
+        amount_of(together[1:]),
+        f"Keep what the first pass has loaded: {kept}, or {room}.",
+        "" if as_often else "the passes may not be equally long",
+    )
+
+
+def _blocks_again(case: Case, groups: list[list[Walk]]) -> Finding:
+    """The same addresses of one buffer in blocks of straight code, all in one finding."""
+    dominates = case.walks.families.control.tree.dominates
+    first = all(dominates(w.members[0].block, o.members[0].block) for w, *others in groups for o in others)
+    again = [other for _, *others in groups for other in others]
+    return _finding(
+        case,
+        _TWICE,
+        [walk for group in groups for walk in group],
+        amount_of(again),
+        "Keep the value in a register: the thread has loaded this address before.",
+        "" if first else "the first load may not have happened",
+    )
 
 
 def _written_between(case: Case, first: Walk, second: Walk) -> bool:
@@ -86,7 +112,7 @@ def _written_between(case: Case, first: Walk, second: Walk) -> bool:
     )
 
 
-def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: str) -> Finding:
+def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: str, doubt: str) -> Finding:
     first, last = walks[0], walks[-1]
     name = str(first.base)
     conditions = [_CACHES] if first.loops else []
@@ -99,7 +125,6 @@ def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: s
         conditions.append(f"nobody else writes {name} while the kernel runs")
     if case.watched(*walks):
         conditions.append(f"nobody else changes {name} while the kernel runs (the accesses are volatile)")
-    as_often = all(walk.extent.levels == first.extent.levels for walk in walks)
     values, per_block = case.kept(first)
     return Finding(
         3,
@@ -108,12 +133,12 @@ def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: s
         tuple(conditions),
         action,
         (case.effect(_UNIT, amount),),
-        CERTAIN if as_often else MAYBE,
-        "" if as_often else "the passes may not be equally long",
+        MAYBE if doubt else CERTAIN,
+        doubt,
         ("reload",),
         {
             "buffer": name,
-            "times": len(walks) if len(walks) > 1 else 2,
+            "times": len(walks) if first.loops else 2,
             "values_per_thread": values,
             "bytes_per_block": per_block,
         },

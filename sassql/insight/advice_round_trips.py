@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sassql.facts.memory_flow import MUST, UNKNOWN, MemoryEdge
+from sassql.facts.polynomials import mentioned
 from sassql.insight.advice_amounts import amount_of
 from sassql.insight.advice_case import Case, block_part
 from sassql.insight.advice_records import CERTAIN, MAYBE, Finding
@@ -61,16 +62,33 @@ def _consumer(case: Case, store: Walk, load: Walk) -> _Consumer | None:
     edges = tuple(e for e in case.edges(store, load) if e.certainty != UNKNOWN)
     if not edges:
         return None
+    if _only_next(case, store, load) and _moves(case, store, load):
+        return None  # the next iteration is elsewhere
     own = store.same_places(load) or any(e.certainty == MUST or e.same_thread for e in edges)
     if own:
-        if set(store.loops) & set(load.loops) and all("loop" in e.sync for e in edges):
-            return _Consumer(load, LOOP, edges) if not store.moves else None
-        return _Consumer(load, THREAD, edges)
+        return _Consumer(load, LOOP if _only_next(case, store, load) else THREAD, edges)
     one, two = block_part(store.start), block_part(load.start)
     ordered = all(_ORDERING & set(e.sync) for e in edges)
     if ordered and one.terms and one == two:
         return _Consumer(load, BLOCK, edges)
     return None
+
+
+def _common(case: Case, store: Walk, load: Walk) -> set[int]:
+    """The loops around both."""
+    enclosing = case.walks.loops.enclosing
+    return set(enclosing(store.members[0].block)) & set(enclosing(load.members[0].block))
+
+
+def _only_next(case: Case, store: Walk, load: Walk) -> bool:
+    """True where the load comes first in an iteration: it can read back only what an earlier one stored."""
+    return bool(_common(case, store, load)) and load.at[-1] < store.at[0]
+
+
+def _moves(case: Case, store: Walk, load: Walk) -> bool:
+    """True where a loop around both takes the store to another place each time."""
+    around = {case.walks.loops[number].header for number in _common(case, store, load)}
+    return any(atom.home in around for member in store.members for atom in mentioned(member.polynomial))
 
 
 def _finding(case: Case, store: Walk, consumers: list[_Consumer]) -> Finding:
