@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
+from sassql.facts.addresses import Addresses, Base
 from sassql.facts.memory_flow import MemoryEdge, MemoryFlow
 from sassql.facts.polynomials import Polynomial, mentioned
 from sassql.insight.advice_amounts import Amount, axes_used, per_block, per_thread
@@ -17,6 +19,7 @@ from sassql.isa.promises import READ_ONLY, WATCHED, promises_of
 from sassql.isa.spaces import Space
 from sassql.model.kernel import Kernel
 
+_WRITES = ("store", "atomic", "both")
 MOST_PLACES = 64
 """Addresses that a finding lists."""
 
@@ -74,18 +77,27 @@ class Case:
 
     def between(self, first: Walk, second: Walk) -> list[str]:
         """Other buffers that are written on a way from one walk to another, by name."""
-        orders = self.flow.orders
         found = set()
-        for store in self.global_stores:
-            if store.base == first.base:
-                continue
-            for index in store.at:
-                if any(orders.reaches(a, index) for a in first.at) and any(
-                    orders.reaches(index, b) for b in second.at
-                ):
-                    found.add(str(store.base) if store.base.kind != "none" else "another buffer")
-                    break
+        for base, written in self._written.items():
+            if base != first.base and any(self._lies_between(first, index, second) for index in written):
+                found.add(str(base) if base.kind != "none" else "another buffer")
         return sorted(found)
+
+    def _lies_between(self, first: Walk, index: int, second: Walk) -> bool:
+        orders = self.flow.orders
+        return any(orders.reaches(a, index) for a in first.at) and any(
+            orders.reaches(index, b) for b in second.at
+        )
+
+    @cached_property
+    def _written(self) -> dict[Base, list[int]]:
+        """Stores and atomics to global memory, by buffer."""
+        addresses: Addresses = self.kernel.fact("addresses")
+        found: dict[Base, list[int]] = defaultdict(list)
+        for address in addresses:
+            if address.space in (Space.GLOBAL, Space.GENERIC) and address.access in _WRITES:
+                found[address.base].append(address.instruction)
+        return found
 
     def effect(self, unit: str, amount: Amount, parts: dict[str, Amount] | None = None) -> Effect:
         """An amount as an effect, with its numbers."""

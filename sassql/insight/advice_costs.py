@@ -63,10 +63,10 @@ def _room(case: Case, asking: list[Finding]) -> Iterator[Finding]:
     yield Finding(
         5,
         ROOM,
-        case.addresses(barriers) or case.addresses([0]),
+        tuple(sorted({*case.addresses(barriers), *(f.at[0] for f in asking if f.at)})),
         (
             f"blocks have {now.threads} threads" + (" (assumed)" if now.assumed else ""),
-            "no dynamic shared memory",
+            "the launch asks for no dynamic shared memory",
         ),
         f"Keep within {more} more registers a thread ({needs.registers} now) and {shared} more bytes of"
         f" shared memory a block ({needs.shared or 0} now): beyond that fewer than {now.warps} of {now.most}"

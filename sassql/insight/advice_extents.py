@@ -118,6 +118,8 @@ class Extents:
         for m in members:
             if self.loops.of[m.block] not in family:
                 outside[m.block] += m.width or 0
+        if not ordered:
+            return (), 0, "copies of a loop without that loop"
         moved = [sum(m.width or 0 for m in self.families.inside(members, n)) for n in ordered]
         width = math.gcd(*moved, *outside.values())
         if len(ordered) > 1 and any(m.kind is AddressKind.DATA for m in members):

@@ -207,7 +207,7 @@ def _shared(case: Case) -> Iterator[Finding]:
     for store in case.walks.of("store", Space.SHARED):
         edges = [(load, e) for load in loads for e in case.edges(store, load)]
         if store.loops or not edges or not is_plain(store):
-            continue
+            continue  # whose row a loop goes through cannot be told from the buffers behind it
         mine = all(e.certainty == MUST and e.same_thread for _, e in edges)
         readers = [load for load in loads if any(load is other for other, _ in edges)]
         if not mine or not all(load.same_places(store) for load in readers):
