@@ -10,7 +10,9 @@ from sassql.facts.polynomials import mentioned
 from sassql.insight.advice_amounts import amount_of
 from sassql.insight.advice_case import Case, block_part
 from sassql.insight.advice_records import CERTAIN, MAYBE, Finding
+from sassql.insight.advice_steps import by_threads
 from sassql.insight.advice_walks import Walk, is_plain
+from sassql.isa.promises import READ_ONLY
 from sassql.isa.spaces import Space
 
 THREAD, LOOP, BLOCK = "thread", "loop", "block"
@@ -66,12 +68,15 @@ def _consumer(case: Case, store: Walk, load: Walk) -> _Consumer | None:
         return None  # the next iteration is elsewhere
     own = store.same_places(load) or any(e.certainty == MUST or e.same_thread for e in edges)
     if own:
-        return _Consumer(load, LOOP if _only_next(case, store, load) else THREAD, edges)
+        stays = bool(store.loops) and not store.moves
+        return _Consumer(load, LOOP if stays or _only_next(case, store, load) else THREAD, edges)
     one, two = block_part(store.start), block_part(load.start)
     ordered = all(_ORDERING & set(e.sync) for e in edges)
-    if ordered and one.terms and one == two:
-        return _Consumer(load, BLOCK, edges)
-    return None
+    if not ordered or not one.terms or one != two:
+        return None
+    if by_threads(store.start) == by_threads(load.start):
+        return None  # the thread's own share, a distance away: perhaps never what was stored
+    return _Consumer(load, BLOCK, edges)
 
 
 def _common(case: Case, store: Walk, load: Walk) -> set[int]:
@@ -166,8 +171,8 @@ def _conditions(
         yield f"nobody outside reads {name} while the kernel runs (the value is overwritten at {at})"
     else:
         yield f"{name} is not read outside of the kernel; if it is, only the bytes read back are saved"
-    others = sorted({b for c in consumers for b in case.between(store, c.load)})
-    for other in others:
+    others = {b for c in consumers for b in case.between(store, c.load)}
+    for other in sorted(others | _read_later(case, store)):
         yield f"{name} and {other} do not overlap"
     if any(consumer.scope == BLOCK for consumer in consumers):
         yield f"no block reads the part of {name} that another block writes"
@@ -175,6 +180,15 @@ def _conditions(
         yield f"nobody else watches or changes {name} while the kernel runs (the accesses are volatile)"
     if any("fence" in consumer.sync for consumer in consumers):
         yield "nobody waits behind the fence for the value"
+
+
+def _read_later(case: Case, store: Walk) -> set[str]:
+    """Other buffers that are loaded behind the store, without a promise that nobody writes them."""
+    return {
+        str(load.base) if load.base.kind != "none" else "another buffer"
+        for load in case.global_loads
+        if load.base != store.base and case.reaches(store, load) and not case.promised(load, READ_ONLY)
+    }
 
 
 def _action(case: Case, store: Walk, consumers: list[_Consumer], scope: str) -> str:
