@@ -28,7 +28,6 @@ def _blocks(case: Case) -> Iterator[Finding]:
     """Results of a whole block."""
     seen: set[tuple[str, int]] = set()
     scalars = case.motifs.rows("result_through_shared")
-    lanes = case.motifs.rows("reduction_to_lanes")
     for row in case.motifs.rows("warps_through_shared"):
         at = case.motifs.instructions(row)
         key = (str(row.columns["op"]), at[0])
@@ -38,7 +37,7 @@ def _blocks(case: Case) -> Iterator[Finding]:
         scalar = _scalar_of(case, row, scalars)
         if scalar is not None:
             yield _through_scalar(case, row, scalar)
-        elif (ladder := _second_ladder(case, at, lanes)) is not None:
+        elif (ladder := _second_ladder(case, row)) is not None:
             yield _in_each_thread(case, row, ladder)
     trees: dict[str, list[int]] = {}
     for row in case.motifs.rows("shared_tree"):
@@ -47,13 +46,18 @@ def _blocks(case: Case) -> Iterator[Finding]:
         yield _tree(case, op, sorted(set(at)))
 
 
-def _second_ladder(case: Case, at: list[int], lanes: list[Row]) -> list[int] | None:
-    """The ladder over the warps' partial results whose result every lane has."""
-    for row in lanes:
-        found = sorted(i.index for i in row.instructions["l"])
-        if set(found) & set(at) and found[0] > at[0]:
-            return found
-    return None
+def _second_ladder(case: Case, row: Row) -> list[int] | None:
+    """The ladder over the warps' partial results, where every lane has its result and several use it."""
+    found = case.motifs.instructions(row, "hi")
+    if not found:
+        return None
+    butterflies = [r for r in case.motifs.rows("warp_ladder") if r.columns["dir"] == "xor"]
+    if not any(found[-1] in case.motifs.instructions(r) for r in butterflies):
+        return None
+    of, loops = case.walks.families.control.blocks.of, case.walks.loops
+    users = _users(case, found[-1])
+    looped = any(loops.enclosing(int(of[user])) for user in users)
+    return found if looped or len(users) > 1 else None
 
 
 def _scalar_of(case: Case, row: Row, scalars: list[Row]) -> list[int] | None:
@@ -115,7 +119,7 @@ def _in_each_thread(case: Case, row: Row, ladder: list[int]) -> Finding:
         MAYBE,
         "whether a warp is enough depends on the launch",
         ("block_reduce", "broadcast", "sync"),
-        {"op": op, "place": _EVERY, "barriers": len(barriers), "consumers": _users(case, ladder[-1])},
+        {"op": op, "place": _EVERY, "barriers": len(barriers), "consumers": len(_users(case, ladder[-1]))},
     )
 
 
@@ -176,9 +180,9 @@ def _warps(case: Case) -> Iterator[Finding]:
             )
 
 
-def _users(case: Case, last: int) -> int:
+def _users(case: Case, last: int) -> set[int]:
     """Instructions that read what an instruction makes."""
     ssa, copies = case.walks.families.control.ssa, case.walks.families.control.copies
     roots = {copies.root(value) for _, _, value in ssa.definitions_of(last)}
     values = [v for v in range(len(ssa)) if copies.root(v) in roots]
-    return len({index for value in values for index, *_ in ssa.users(value)})
+    return {index for value in values for index, *_ in ssa.users(value)}

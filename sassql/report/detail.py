@@ -114,3 +114,4 @@ class KernelDetail:
     flow: Picture
     motif_flow: Picture
     invariants: Mapping[str, Any] = field(default_factory=dict)
+    advice: tuple[Mapping[str, Any], ...] = ()

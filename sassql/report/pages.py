@@ -14,6 +14,7 @@ from typing import Any
 
 from sassql.corpus.batch import Question
 from sassql.errors import UsageError
+from sassql.insight.advice import advise
 from sassql.model.kernel import Kernel
 from sassql.report import html
 from sassql.report.build import Chosen, Job, Key, Progress, key_of
@@ -39,6 +40,7 @@ def detail(kernel: Kernel, record: KernelRecord, most: int = LISTED) -> KernelDe
         flow=flow_picture(kernel),
         motif_flow=motif_picture(kernel, record),
         invariants=_invariants(kernel),
+        advice=tuple(finding.as_record() for finding in advise(kernel).findings) if kernel.is_entry else (),
     )
 
 
