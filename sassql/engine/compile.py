@@ -121,6 +121,7 @@ class Compiler:
         solved = {key for repeat in repeats for key in repeat.unknowns}
         late = [a for a in found if isinstance(a, WhereAtom) and not a.keys.isdisjoint(lists | solved)]
         found = _with_firsts(found)
+        needed = tuple(_needed(found))
         return Conjunction(
             atoms=tuple(atom for atom in found if atom not in late),
             late=tuple(late),
@@ -128,7 +129,8 @@ class Compiler:
             names=names.outer(),
             lists=lists,
             binders=frozenset().union(*(binds(atom) for atom in found)),
-            needed=tuple(_needed(found)),
+            needed=needed,
+            matchers=frozenset(line.matcher for line in needed),
         )
 
     def _loops(self, way: Way, names: ScopeNames) -> Iterator[Atom]:

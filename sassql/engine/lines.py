@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sassql.engine.match_line import Fit, LineMatcher
+from sassql.engine.match_line import Fit, LineMatcher, takers
 from sassql.engine.operations import Part
 from sassql.model.form import Form
 
@@ -29,21 +29,41 @@ class Lines:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._rows: dict[LineMatcher, Sequence[tuple[int, Form]]] = {}
-        self._possible: dict[LineMatcher, bool] = {}
+        self._counts: dict[LineMatcher, int] = {}
+        heads = dict.fromkeys((f.opcode, f.modifiers) for fs in session.by_opcode.values() for _, f in fs)
+        self._possible: set[LineMatcher] = set().union(*(takers(*head) for head in heads))
+        self._asked: set[LineMatcher] = set()
         self._candidates: dict[LineMatcher, tuple[Candidate, ...]] = {}
 
-    def possible(self, matcher: LineMatcher) -> bool:
-        """False where a line can lie on no instruction: exact, and cheap, since no analysis runs."""
-        known = self._possible.get(matcher)
-        if known is None:
-            known = self._possible[matcher] = self._is_possible(matcher)
-        return known
+    def possible(self, needed: frozenset[LineMatcher]) -> bool:
+        """False where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
+        if needed <= self._possible:
+            return True
+        for matcher in needed - self._possible - self._asked:  # a matcher that came after the kernel was seen
+            self._asked.add(matcher)
+            if self._is_possible(matcher):
+                self._possible.add(matcher)
+        return needed <= self._possible
 
     def _is_possible(self, matcher: LineMatcher) -> bool:
-        for _, form in self._forms_of(matcher):
-            if matcher.heads(form):
-                return True
+        if any(matcher.heads(form.opcode, form.modifiers) for _, form in self._forms_of(matcher)):
+            return True
         return any(self._session.longer.possible(name) for name in matcher.operations)
+
+    def count(self, matcher: LineMatcher) -> int:
+        """How many candidates a line may have at most: what it costs to search there."""
+        known = self._counts.get(matcher)
+        if known is None:
+            places = self._session.places
+            known = sum(
+                len(places.get(row, ()))
+                for row, form in self._forms_of(matcher)
+                if matcher.heads(form.opcode, form.modifiers)
+            )
+            if any(self._session.longer.possible(name) for name in matcher.operations):
+                known = len(self.candidates(matcher))
+            self._counts[matcher] = known
+        return known
 
     def _forms_of(self, matcher: LineMatcher) -> Sequence[tuple[int, Form]]:
         """The forms with an opcode that a line speaks of."""

@@ -61,6 +61,8 @@ class Fit:
 
 
 _MATCHERS: WeakValueDictionary[Hashable, LineMatcher] = WeakValueDictionary()
+_TAKERS: dict[tuple[str, tuple[str, ...]], frozenset[LineMatcher]] = {}
+"""By opcode and modifiers; made anew when there is another matcher."""
 
 
 def matcher_of(line: Line, own: Mapping[str, ClassDefinition]) -> LineMatcher:
@@ -78,6 +80,16 @@ def matcher_of(line: Line, own: Mapping[str, ClassDefinition]) -> LineMatcher:
     found = _MATCHERS.get(key)
     if found is None:
         found = _MATCHERS[key] = LineMatcher(plain, alternatives)
+        _TAKERS.clear()
+    return found
+
+
+def takers(opcode: str, modifiers: tuple[str, ...]) -> frozenset[LineMatcher]:
+    """Every matcher that an instruction's opcode and modifiers fit."""
+    found = _TAKERS.get((opcode, modifiers))
+    if found is None:
+        found = frozenset(m for m in _MATCHERS.values() if m.heads(opcode, modifiers))
+        _TAKERS[opcode, modifiers] = found
     return found
 
 
@@ -114,9 +126,9 @@ class LineMatcher:
         self._by_shape = not named and not any(_names_a_place(operand) for operand in line.operands)
         """True where which registers a form has makes no difference."""
 
-    def heads(self, form: Form) -> tuple[Alternative, ...]:
-        """Alternatives whose opcode and modifiers fit: a cheap test that needs no operands."""
-        key = (form.opcode, form.modifiers)
+    def heads(self, opcode: str, modifiers: tuple[str, ...]) -> tuple[Alternative, ...]:
+        """Alternatives that opcode and modifiers fit: a cheap test that needs no operands."""
+        key = (opcode, modifiers)
         found = self._heads.get(key)
         if found is None:
             found = self._heads[key] = tuple(a for a in self.alternatives if a.takes(*key))
@@ -128,7 +140,7 @@ class LineMatcher:
         known = self._fits.get(key)
         if known is None:
             never = form.guard is not None and form.guard.never
-            heads = () if never or not self.guard_fits(form) else self.heads(form)
+            heads = () if never or not self.guard_fits(form) else self.heads(form.opcode, form.modifiers)
             found = dict.fromkeys(fit for head in heads for fit in self._lay(head, form))
             known = self._fits[key] = tuple(found)
         return known

@@ -278,6 +278,8 @@ class Conjunction:
     """Keys that a positive atom of the conjunction binds."""
     needed: tuple[LineAtom, ...]
     """The lines without which there is no way to satisfy it: negative ones never select."""
+    matchers: frozenset[LineMatcher]
+    """Those of the needed lines."""
     outlines: list[Outline] = field(default_factory=list)
     """What is always the same about the order of the atoms: one, made when it is first asked for."""
 

@@ -111,7 +111,7 @@ class Reasons(Named):
         same = [ins for ins in self.view.kernel.instructions if ins.opcode in opcodes]
         if not same:
             return "the kernel has no such opcode"
-        headed = [ins for ins in same if atom.matcher.heads(ins.form)]
+        headed = [ins for ins in same if atom.matcher.heads(ins.form.opcode, ins.form.modifiers)]
         if not headed:
             seen = Counter(".".join((ins.opcode, *ins.modifiers)) for ins in same)
             shown = ", ".join(f"{name} ({n})" for name, n in seen.most_common(MOST_SEEN))

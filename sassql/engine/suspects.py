@@ -75,12 +75,14 @@ def _without(conjunction: Conjunction, atom: Atom) -> Conjunction | None:
     others = [a for a in (*conjunction.atoms, *conjunction.late) if a is not atom]
     if any(isinstance(a, _SPEAKING) and not gone.isdisjoint(a.keys) for a in others):
         return None
+    needed = tuple(line for line in conjunction.needed if line is not atom)
     return replace(
         conjunction,
         atoms=tuple(_unlabelled(a, gone) for a in conjunction.atoms if a is not atom),
         late=tuple(a for a in conjunction.late if a is not atom),
         chains=tuple(chain for chain in conjunction.chains if chain is not atom),
-        needed=tuple(line for line in conjunction.needed if line is not atom),
+        needed=needed,
+        matchers=frozenset(line.matcher for line in needed),
         outlines=[],  # what a plan remembers of itself is made anew
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -47,7 +47,6 @@ class View:
         self.session = session(kernel, everything)
         """What all motifs share."""
         self._operations: dict[int, bool] = {}
-        self._excluded: dict[int, tuple[Conjunction, bool]] = {}
         self.count_used: Callable[[MotifPlan], int] = lambda plan: _UNKNOWN_COUNT
         """How many rows a motif has that another one uses: told by who searches."""
 
@@ -85,17 +84,14 @@ class View:
     def nodes(self) -> npt.NDArray[np.bool_]:
         return self.session.nodes
 
-    def lacks(self, lines: Iterable[LineAtom]) -> bool:
-        """True where some line can lie on no instruction: exact, and cheap, since no analysis runs."""
-        possible = self.session.lines.possible
-        return any([not possible(line.matcher) for line in lines])  # noqa: C419  (a generator takes longer)
-
     def excludes(self, conjunction: Conjunction) -> bool:
-        """True where a conjunction needs a line that can lie nowhere; asked once."""
-        known = self._excluded.get(id(conjunction))
-        if known is None:
-            known = self._excluded[id(conjunction)] = conjunction, self.lacks(conjunction.needed)
-        return known[1]
+        """True where a conjunction needs a line that can lie nowhere."""
+        return not self.session.lines.possible(conjunction.matchers)
+
+    def count(self, line: LineAtom) -> int:
+        """How many candidates a line has at most."""
+        known = self.restricted.get(id(line)) if self.restricted else None
+        return self.session.lines.count(line.matcher) if known is None else len(known)
 
     def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
