@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from inputs import Array, Bytes, Image, for_reference, values
+from inputs import SPECIAL, Array, Bytes, Image, for_reference, values
 
 Record = dict[str, Any]
 REFERENCE_BYTES = 1 << 24
@@ -125,10 +125,27 @@ def pair_on_shape(machine: Runs, run: Record, seeds: int) -> Record:
             one, other = (image.part(name, data) for image, data in zip(images, after, strict=True))
             length = min(len(one), len(other))
             compare_output(extremes, kind, one[:length], other[:length])
-        if run["kind"] != "big" or len(images[0].data) <= REFERENCE_BYTES and seed < 2:
+        if run["kind"] != "big" or (len(images[0].data) <= REFERENCE_BYTES and seed < 2):
             for which, side, image, data in zip("ab", (a, b), images, after, strict=True):
                 reference_errors(extremes, which, side, image, data, seed)
-    return summary(run, extremes, seeds, harmed)
+    found = summary(run, extremes, seeds, harmed)
+    if run["kind"] != "big":
+        found["special"] = special(machine, run, seeds)
+    return found
+
+
+def special(machine: Runs, run: Record, seeds: int) -> Record:
+    """Both kernels on data with NaN, infinities, zeros and denormals: in how many elements the bits differ."""
+    a, b = run["a"], run["b"]
+    extremes = Extremes()
+    for seed in range(SPECIAL, SPECIAL + seeds):
+        images = [Image.of(side["arguments"], seed) for side in (a, b)]
+        after = [machine.run(side, image, seed) for side, image in zip((a, b), images, strict=True)]
+        for argument in outputs_in_common(a, b):
+            parts = [image.part(argument["name"], data) for image, data in zip(images, after, strict=True)]
+            length = min(len(part) for part in parts)
+            compare_output(extremes, argument["type"], parts[0][:length], parts[1][:length])
+    return {"seeds": seeds, **extremes.counts}
 
 
 def outputs_in_common(a: Record, b: Record) -> list[Record]:
@@ -171,6 +188,7 @@ def summary(run: Record, extremes: Extremes, seeds: int, harmed: list[str]) -> R
     """The result of a shape."""
     return {
         "kind": run["kind"],
+        "foretold": run["foretold"],
         "shape": {**run["b"]["shape"], **run["a"]["shape"]},
         "seeds": seeds,
         **extremes.counts,
@@ -180,7 +198,7 @@ def summary(run: Record, extremes: Extremes, seeds: int, harmed: list[str]) -> R
     }
 
 
-def single(machine: Runs, side: Record, predicted: Any) -> Record:  # noqa: ANN401  (an npz file)
+def single(machine: Runs, side: Record, predicted: Any) -> Record:
     """One kernel on seed 0 against the executor, bit by bit, and against its reference."""
     image = Image.of(side["arguments"], 0)
     after = machine.run(side, image, 0)
@@ -193,6 +211,7 @@ def single(machine: Runs, side: Record, predicted: Any) -> Record:  # noqa: ANN4
     return {
         "kernel": side["kernel"],
         "shape": side["shape"],
+        "unmodelled": side.get("unmodelled", []),
         **extremes.counts,
         "executor": extremes.relative("between"),
         "reference": extremes.relative("error_a"),
@@ -203,7 +222,7 @@ def single(machine: Runs, side: Record, predicted: Any) -> Record:  # noqa: ANN4
 def run_job(machine: Runs, folder: Path, seeds: int, big_seeds: int) -> Record:
     """Everything of a job; a launch that fails is a result too."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
-    pairs, singles = [], []
+    pairs = []
     for pair in job["pairs"]:
         started = time.time()
         runs = [pair_on_shape(machine, r, big_seeds if r["kind"] == "big" else seeds) for r in pair["runs"]]
@@ -211,12 +230,12 @@ def run_job(machine: Runs, folder: Path, seeds: int, big_seeds: int) -> Record:
         print(f"{pair['a']} / {pair['b']}: {time.time() - started:.1f} s", file=sys.stderr, flush=True)
     with np.load(folder / "predicted.npz") as predicted:
         kept = dict(predicted)
-    for side in job["singles"]:
-        singles.append(
-            {"refused": side["refused"], "kernel": side["kernel"]}
-            if "refused" in side
-            else single(machine, side, kept)
-        )
+    singles = [
+        {"refused": side["refused"], "kernel": side["kernel"]}
+        if "refused" in side
+        else single(machine, side, kept)
+        for side in job["singles"]
+    ]
     return {"arch": job["arch"], "sassql": job["sassql"], "pairs": pairs, "singles": singles}
 
 

@@ -18,6 +18,10 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
+SPECIAL = 1000
+"""From this seed on, some of the floats are NaN, infinite, zero of either sign, denormal, or huge."""
+_SPECIALS = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e-45, 1.1754943e-38, 3e38, -3e38, 1e-20)
+_EVERY = 48
 GUARD = 512
 """Bytes around every buffer that no kernel may touch."""
 _GUARD_BYTE = 0xA5
@@ -59,9 +63,11 @@ def draw(name: str, kind: str, count: int, seed: int, bounds: list[float] | None
         whole = np.uint64 if kind.endswith("64") else np.uint32
         return rng.integers(0, np.iinfo(whole).max, count, whole, endpoint=True)
     value = rng.standard_normal(count) if bounds is None else rng.uniform(bounds[0], bounds[1], count)
-    if kind == "bf16":
-        return to_brain(value.astype(np.float32))
-    return value.astype(_FLOATS[kind])
+    if seed >= SPECIAL:
+        where = rng.integers(0, count, max(count // _EVERY, 1))
+        value[where] = rng.choice(_SPECIALS, len(where))
+    with np.errstate(over="ignore"):
+        return to_brain(value.astype(np.float32)) if kind == "bf16" else value.astype(_FLOATS[kind])
 
 
 def buffer(argument: Argument, seed: int) -> Bytes:
@@ -89,7 +95,8 @@ def number(argument: Argument, seed: int) -> bytes:
     kind = argument["type"]
     single, pair = kind.removesuffix("x2"), kind.endswith("x2")
     if "value" not in argument:
-        return draw(argument["name"], single, 2 if pair else 1, seed, argument.get("range")).tobytes()
+        ordinary = seed % SPECIAL
+        return draw(argument["name"], single, 2 if pair else 1, ordinary, argument.get("range")).tobytes()
     value = argument["value"]
     if single in _FLOATS:
         return np.full(2 if pair else 1, value, _FLOATS[single]).tobytes()
@@ -149,7 +156,8 @@ def values(raw: Bytes, kind: str) -> Array:
     if single == "bf16":
         return (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if single in _FLOATS:
-        return raw.view(_FLOATS[single]).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            return raw.view(_FLOATS[single]).astype(np.float64)
     return raw.view(np.dtype({"u": "uint", "i": "int"}[kind[0]] + kind[1:]))
 
 

@@ -12,22 +12,26 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import re
 import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from device_runner import Extremes, compare_output
 
 import sassql
 from sassql.corpus.build import build
 from sassql.errors import UsageError
 from sassql.insight import running
-from sassql.insight.compare import Comparison, compare
-from sassql.insight.launch import FLOATS, Argument, Launch, Shape, Side, evaluate, read_launch, whole
+from sassql.insight.compare import Comparison, compare, elements
+from sassql.insight.dag import Dag
+from sassql.insight.evaluation import rounded
+from sassql.insight.launch import FLOATS, TYPES, Argument, Launch, Shape, Side, evaluate, read_launch, whole
 from sassql.insight.sampling import Draws
 from sassql.insight.state import Fault, Refused
 
@@ -36,14 +40,19 @@ LOWERING = ROOT / "corpora" / "lowering"
 LAUNCH = LOWERING / "launch.toml"
 HERE = Path(__file__).parent
 ARCH = "sm_90"
+SEEDS = 20
 CARRIED = [
     HERE / "driver.py",
     HERE / "inputs.py",
     HERE / "device_runner.py",
     HERE / "traffic_runner.py",
+    HERE / "functions_runner.py",
+    HERE / "on_device.sh",
     ROOT / "tests" / "insight" / "references.py",
 ]
+_UNMODELLED = re.compile(r"MUFU|HMMA|(RED|REDG|ATOM|ATOMG|ATOMS)\b.*\.F(16|32|64)")
 Record = dict[str, Any]
+Ranges = Mapping[str, tuple[float, float]]
 
 
 class Kernels:
@@ -65,8 +74,8 @@ class Kernels:
             shutil.copy(path, target / path.name)
 
 
-def argument_record(argument: Argument, own: str, names: Shape) -> Record:
-    """An argument of a launch as `inputs.py` understands it."""
+def argument_record(argument: Argument, own: str, names: Shape, ranges: Ranges) -> Record:
+    """An argument of a launch as `inputs.py` understands it; ``ranges`` are those of both kernels of a pair."""
     found: Record = {
         "name": argument.name,
         "own": own,
@@ -85,12 +94,14 @@ def argument_record(argument: Argument, own: str, names: Shape) -> Record:
         found["range"] = [whole(low, names), whole(low, names) + 1]
     elif not argument.is_buffer and (argument.value or not floats):
         found["value"] = evaluate(argument.value or argument.name, names)
+    elif floats and argument.name in ranges:
+        found["range"] = list(ranges[argument.name])
     if argument.is_buffer and argument.value and not floats:
         found["seed"] = f"{argument.name}:{found['count']}:{argument.value}"
     return found
 
 
-def side_record(kernel: str, cubin: str, side: Side, shape: Shape) -> Record:
+def side_record(kernel: str, cubin: str, side: Side, shape: Shape, ranges: Ranges | None = None) -> Record:
     """One kernel on one shape: extents, dynamic shared memory in bytes, arguments."""
     names: Shape = dict(shape)
     for argument in side.arguments:
@@ -103,7 +114,9 @@ def side_record(kernel: str, cubin: str, side: Side, shape: Shape) -> Record:
         "grid": [whole(item, names) for item in side.grid],
         "block": [whole(item, names) for item in side.block],
         "shared": whole(side.shared, names),
-        "arguments": [argument_record(a, o.name, names) for a, o in zip(side.arguments, own, strict=True)],
+        "arguments": [
+            argument_record(a, o.name, names, ranges or {}) for a, o in zip(side.arguments, own, strict=True)
+        ],
         "shape": names,
     }
 
@@ -123,6 +136,49 @@ def more_shapes(a: str, b: str) -> dict[str, Shape]:
         if any(fnmatch.fnmatchcase(a, pattern) for pattern in family["kernels"].split()):
             return {"larger": family["larger"], "big": family["big"]}
     raise UsageError(f"larger.toml has nothing for {a}")
+
+
+class Seeds(Draws):
+    """The data of several seeds side by side: column s has what the GPU gets for seed s."""
+
+    def __init__(self, launch: Launch, shape: Shape, count: int) -> None:
+        one = Draws.of(launch, shape)
+        super().__init__(one.ranges, count)
+        self.columns = [Draws(one.ranges, 1, seed) for seed in range(count)]
+
+    def _draw(self, name: str, kind: str, count: int) -> Any:
+        return np.concatenate([column.bits(name, kind, count) for column in self.columns], axis=1)
+
+
+def on_the_same_data(kernels: Kernels, a: str, b: str, launch: Launch, shape: Shape) -> Record:
+    """How far apart the outputs of a pair are in the executor's arithmetic, on the data that the GPU gets.
+
+    Outputs that a kernel leaves alone do not count.
+    """
+    dag, seeds, extremes = Dag(), Seeds(launch, shape, SEEDS), Extremes()
+    runs = [
+        running.run(kernels.kernels[name], side, shape, dag=dag)
+        for name, side in ((a, launch.a), (b, launch.b))
+    ]
+    for argument in launch.a.arguments:
+        one, other = (run.outputs.get(argument.name) for run in runs)
+        if argument.direction not in ("out", "inout") or one is None or other is None:
+            continue
+        stored = one.stored & other.stored
+        count = min(one.buffer.count, other.buffer.count)
+        width = np.dtype(f"u{TYPES[argument.type]}")
+        bits = [
+            rounded(dag, elements(dag, side, argument.type, stored, count)[0], seeds).astype(width)
+            for side in (one, other)
+        ]
+        for column in range(SEEDS):
+            parts = [np.ascontiguousarray(side[:, column]).view(np.uint8) for side in bits]
+            compare_output(extremes, argument.type, *parts)
+    return {
+        **extremes.counts,
+        "value": extremes.largest.get("value"),
+        "between": extremes.largest.get("between"),
+    }
 
 
 def verdict(found: Comparison) -> Record:
@@ -148,12 +204,20 @@ def pair_record(kernels: Kernels, a: str, b: str, documented: str) -> Record:
         "runs": [
             {
                 "kind": kind,
-                "a": side_record(a, kernels.cubins[a].name, launch.a, shape),
-                "b": side_record(b, kernels.cubins[b].name, launch.b, shape),
+                "foretold": None if kind == "big" else on_the_same_data(kernels, a, b, launch, shape),
+                "a": side_record(a, kernels.cubins[a].name, launch.a, shape, Draws.of(launch, shape).ranges),
+                "b": side_record(b, kernels.cubins[b].name, launch.b, shape, Draws.of(launch, shape).ranges),
             }
             for kind, shape in shapes
         ],
     }
+
+
+def unmodelled(kernel: sassql.Kernel) -> list[str]:
+    """What a kernel has whose bits the executor does not foretell: the multifunction unit, tensor cores, the order
+    of float atomics."""
+    texts = {".".join((i.opcode, *i.modifiers)) for i in kernel.instructions}
+    return sorted(text for text in texts if _UNMODELLED.match(text))
 
 
 def executed(kernels: Kernels, name: str, keep: dict[str, Any]) -> Iterator[Record]:
@@ -171,7 +235,7 @@ def executed(kernels: Kernels, name: str, keep: dict[str, Any]) -> Iterator[Reco
             if argument.direction in ("out", "inout", "scratch"):
                 bits = done.numbers(argument.name, draws)
                 keep[f"{name}/{number}/{argument.name}"] = np.ascontiguousarray(bits).view(np.uint8)
-        yield {**record, "number": number}
+        yield {**record, "number": number, "unmodelled": unmodelled(kernels.kernels[name])}
 
 
 def write(folder: Path, only: set[str] | None = None) -> Record:
