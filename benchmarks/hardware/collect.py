@@ -25,9 +25,9 @@ COUNTERS = {
 """Nsight Compute's counters whose sums are the bytes at each level."""
 
 
-def pair_result(pair: Record) -> Record:
+def pair_result(pair: Record, verdicts: Record) -> Record:
     """A pair over its shapes: how many bits differ, and the largest errors against what was foretold."""
-    verdict = {kind: pair["verdicts"][kind] for kind in ("launch", "larger")}
+    verdict = {kind: verdicts[kind] for kind in ("launch", "larger")}
     found: Record = {"a": pair["a"], "b": pair["b"], "level": verdict["launch"]["level"]}
     found["elements"] = sum(run["elements"] for run in pair["runs"])
     found["bits differ"] = sum(run["bits differ"] for run in pair["runs"])
@@ -141,13 +141,15 @@ def collect(job: Path, results: Path, seconds: float | None = None) -> Record:
     """Everything that the page needs."""
     pairs = json.loads((results / "pairs.json").read_text("utf-8"))
     machine = (results / "machine.txt").read_text("utf-8").splitlines()
+    job_pairs = json.loads((job / "job.json").read_text("utf-8"))["pairs"]
+    verdicts = {(pair["a"], pair["b"]): pair["verdicts"] for pair in job_pairs}
     cases = json.loads((job / "traffic.json").read_text("utf-8"))
     times = json.loads((results / "times.json").read_text("utf-8"))
     launches = profiled((results / "ncu.csv").read_text("utf-8"))
     return {
         "machine": {**pairs["gpu"], "driver_text": machine[0].split(", ")[-1], "ncu": machine[1]},
         "device_seconds": seconds,
-        "pairs": [pair_result(pair) for pair in pairs["pairs"]],
+        "pairs": [pair_result(pair, verdicts[pair["a"], pair["b"]]) for pair in pairs["pairs"]],
         "kernels": kernel_results(pairs["singles"]),
         "functions": json.loads((results / "functions.json").read_text("utf-8")),
         "traffic": traffic_results(cases, launches, times),

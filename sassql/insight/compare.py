@@ -27,7 +27,9 @@ from sassql.insight.state import Fault, Refused
 from sassql.model.kernel import Kernel
 
 REFUSED = "refused"
-SAMPLES = 4
+SAMPLES, MOST_SAMPLES, ENOUGH = 4, 32, 64
+"""Samples of every unknown: four, and up to 32 while the outputs have fewer than 64 values in all samples,
+because the largest error of a few sums says little (docs/hardware.md)."""
 SHAPES_OF_DEPENDENCIES = 2
 """On how many shapes, the smallest first, the inputs of every element are compared: that is slow."""
 DEFAULT_TOLERANCE = 1e-5
@@ -159,6 +161,15 @@ def _both(
     return runs
 
 
+def samples_for(elements: int) -> int:
+    """How many samples outputs with so many elements get.
+
+    >>> [samples_for(count) for count in (1, 4, 1000)]
+    [32, 16, 4]
+    """
+    return max(SAMPLES, min(MOST_SAMPLES, -(-ENOUGH // elements)))
+
+
 def ended(result: Comparison, level: str, reason: str) -> Comparison:
     """The result of a comparison that stops before its end."""
     result.level, result.reason, result.outputs = level, reason, {}
@@ -207,7 +218,7 @@ class _Judge:
                 pairs.append(pair)
         if not pairs:
             return
-        draws = Draws.of(self.launch, shape, SAMPLES)
+        draws = Draws.of(self.launch, shape, samples_for(sum(len(pair.a) for pair in pairs)))
         grading = Grading(dag, pairs, draws, (a.guards, b.guards), self.quick, self._floor(pairs))
         least = grading.guard_grade()
         if least > self.guards:
