@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -65,7 +67,7 @@ def stops(stream: Stream, names: dict[str, int], resident: int, fit: int, shared
 
 def prediction(streams: list[Stream], names: dict[str, int], resident: int, fit: int, shared: int) -> Record:
     """Least and most bytes at each level: what goes to DRAM is also counted between L1 and L2, and asked of L1."""
-    rows = []
+    rows: list[Record] = []
     for stream in streams:
         what = next(f"{key} {stream[key]}" for key in ("load", "store", "move") if key in stream)
         at = stops(stream, names, resident, fit, shared)
@@ -96,13 +98,54 @@ def side_of(entry: dict[str, Any], shape: dict[str, int]) -> Side:
     return parse_launch({"launch": {**described, **given}, "shape": [shape]}, "traffic.toml").a
 
 
+def launch_table(side: Side, shape: dict[str, int]) -> dict[str, Any]:
+    """A side as a launch description."""
+    arguments = []
+    for argument in side.arguments:
+        text = f"{argument.name}:{argument.direction}:{argument.type}[{argument.size}]"
+        text = text if argument.is_buffer else f"{argument.name}:{argument.type}"
+        arguments.append(f"{text}={argument.value}" if argument.value else text)
+    entries = {"block": list(side.block), "grid": list(side.grid), "shared": side.shared, "args": arguments}
+    return {"launch": entries, "shape": [shape]}
+
+
+def number_of(formula: str, record: Record) -> float:
+    """A formula of `sassql advise` for a launch: parameters, extents, blocks, warps and threads."""
+    names: dict[str, float] = {}
+    for place, argument in enumerate(record["arguments"]):
+        if "value" in argument:
+            names[f"param{place}"] = argument["value"]
+    for axis, block, grid in zip("xyz", record["block"], record["grid"], strict=True):
+        names[f"ntid_{axis}"], names[f"nctaid_{axis}"] = block, grid
+    blocks, threads = math.prod(record["grid"]), math.prod(record["block"])
+    names |= {"blocks": blocks, "threads": blocks * threads, "warps": blocks * -(-threads // 32)}
+    return evaluate(re.sub(r"(\w+)\.([xyz])\b", r"\1_\2", formula), names)
+
+
+def advised(kernel: sassql.Kernel, side: Side, case: dict[str, Any], record: Record) -> Record:
+    """What `sassql advise` says that the change of a case saves: bytes that threads ask for, by finding."""
+    launch = launch_table(side, case["shape"])
+    found = []
+    for finding in sassql.advise(kernel, launch=launch).findings:
+        if finding.rule in case["follows"]:
+            effect = next(e for e in finding.effects if e.unit.startswith("bytes"))
+            value = number_of(effect.formula, record)
+            shown = {"rule": finding.rule, "kind": finding.kind, "status": finding.status}
+            found.append({**shown, "formula": effect.formula, "bytes": value})
+    costs = evaluate(case["costs"], case["shape"]) if "costs" in case else 0
+    return {"findings": found, "costs": costs, "bytes": sum(f["bytes"] for f in found) - costs}
+
+
 def case_record(case: dict[str, Any], corpora: list[Kernels]) -> Record:
     """A case with both launches and their predictions."""
     found: Record = {"name": case["name"], "rule": case["rule"], "levels": case.get("levels", LEVELS)}
     for which in ("before", "after"):
         name, shape = case[which]["kernel"], case["shape"]
         kernels = next(k for k in corpora if name in k.kernels)
-        record = side_record(name, kernels.cubins[name].name, side_of(case[which], shape), shape)
+        side = side_of(case[which], shape)
+        record = side_record(name, kernels.cubins[name].name, side, shape)
+        if which == "before" and case["follows"]:
+            found["advised"] = advised(kernels.kernels[name], side, case, record)
         threads = record["block"][0] * record["block"][1] * record["block"][2]
         blocks = record["grid"][0] * record["grid"][1] * record["grid"][2]
         fit = blocks_per_multiprocessor(kernels.kernels[name], threads, record["shared"])
