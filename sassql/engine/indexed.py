@@ -150,7 +150,7 @@ class Indexed:
         return _LAST
 
     def _line(self, atom: LineAtom, view: View, known: set[str]) -> float:
-        count = view.count(atom)
+        count = len(view.candidates(atom))
         best = float(count)
         for slot in atom.slots:
             if slot.key in known:

@@ -29,7 +29,6 @@ class Lines:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._rows: dict[LineMatcher, Sequence[tuple[int, Form]]] = {}
-        self._counts: dict[LineMatcher, int] = {}
         heads = dict.fromkeys((f.opcode, f.modifiers) for fs in session.by_opcode.values() for _, f in fs)
         self._possible: set[LineMatcher] = set().union(*(takers(*head) for head in heads))
         self._asked: set[LineMatcher] = set()
@@ -49,21 +48,6 @@ class Lines:
         if any(matcher.heads(form.opcode, form.modifiers) for _, form in self._forms_of(matcher)):
             return True
         return any(self._session.longer.possible(name) for name in matcher.operations)
-
-    def count(self, matcher: LineMatcher) -> int:
-        """How many candidates a line may have at most: what it costs to search there."""
-        known = self._counts.get(matcher)
-        if known is None:
-            places = self._session.places
-            known = sum(
-                len(places.get(row, ()))
-                for row, form in self._forms_of(matcher)
-                if matcher.heads(form.opcode, form.modifiers)
-            )
-            if any(self._session.longer.possible(name) for name in matcher.operations):
-                known = len(self.candidates(matcher))
-            self._counts[matcher] = known
-        return known
 
     def _forms_of(self, matcher: LineMatcher) -> Sequence[tuple[int, Form]]:
         """The forms with an opcode that a line speaks of."""

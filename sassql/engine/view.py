@@ -88,11 +88,6 @@ class View:
         """True where a conjunction needs a line that can lie nowhere."""
         return not self.session.lines.possible(conjunction.matchers)
 
-    def count(self, line: LineAtom) -> int:
-        """How many candidates a line has at most."""
-        known = self.restricted.get(id(line)) if self.restricted else None
-        return self.session.lines.count(line.matcher) if known is None else len(known)
-
     def candidates(self, line: LineAtom) -> tuple[Candidate, ...]:
         """Everywhere that ``line`` may lie, in address order, names aside."""
         known = self.restricted.get(id(line)) if self.restricted else None
