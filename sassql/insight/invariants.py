@@ -29,6 +29,8 @@ __all__ = ["DEFAULT_BUDGET", "MOST_INSTRUCTIONS", "Invariants", "invariants"]
 
 DEFAULT_BUDGET = 200_000
 """Values that all walks through one kernel look at."""
+STEPS_PER_VALUE = BUDGET // DEFAULT_BUDGET
+"""Steps that the search for a motif may take, for each value of the budget."""
 MOST_INSTRUCTIONS = 40_000
 """A larger kernel is not looked at: its facts alone take minutes."""
 
@@ -38,8 +40,8 @@ def invariants(kernel: Kernel, *, budget: int = DEFAULT_BUDGET) -> Invariants:
 
     Args:
         kernel: of any architecture.
-        budget: how many values are looked at; where that does not suffice, statements are ``unknown``, and
-            ``open`` says so.
+        budget: how many values are looked at, and in proportion how long each motif is searched; where that
+            does not suffice, statements are ``unknown``, and ``open`` says so.
 
     Returns:
         Statements with their evidence (addresses in bytes) and their missing premises.
@@ -52,7 +54,7 @@ def invariants(kernel: Kernel, *, budget: int = DEFAULT_BUDGET) -> Invariants:
         )
     work = Work(budget)
     flow = Flow(kernel, work)
-    stages = Stages(flow, BUDGET)
+    stages = Stages(flow, STEPS_PER_VALUE * budget)
     dependencies, storage, reuse = Dependencies(flow), Storage(flow), Reuses(flow)
     reductions = tuple(Reductions(flow, stages).find())
     outputs = tuple(dependencies.outputs())

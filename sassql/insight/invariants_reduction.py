@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sassql.facts.addresses import Address, AddressKind
-from sassql.facts.bounds import Bound
 from sassql.facts.meanings import Meanings
 from sassql.facts.memory_flow import MemoryEdge
-from sassql.facts.polynomials import Polynomial, counter, mentioned
+from sassql.facts.polynomials import counter, mentioned
 from sassql.facts.values import ValueKind
 from sassql.insight.invariants_dependency import place_of
 from sassql.insight.invariants_flow import OUTSIDE, Flow
@@ -27,11 +26,17 @@ from sassql.insight.invariants_stages import (
     step_of,
 )
 from sassql.insight.invariants_statements import Factor, Reduction
-from sassql.insight.invariants_strides import FIXED, order_of, strides, unrolled_strides, within_block
+from sassql.insight.invariants_strides import (
+    FIXED,
+    counted_by,
+    order_of,
+    strides,
+    unrolled_strides,
+    within_block,
+)
 from sassql.isa.spaces import Space
 
 _LANE, _BLOCK = ("tid.x", "laneid"), ("ctaid.x",)
-_WAYS, _AFTER = frozenset({"join", "entry", "carry"}), "where the loop before ended"
 _LEVELS = {THREAD: 0, LANES: 1, BLOCK: 2, GRID: 3}
 _PRODUCTS = ("fma", "mma", "dot2", "dot4")
 _FOLDS = {"add": "sum", "max": "max", "min": "min", "mul": "prod", "and": "and", "or": "or", "xor": "xor"}
@@ -176,6 +181,8 @@ class Reductions:
 
     def _premise(self, chain: list[Stage]) -> str:
         found = []
+        if self.source.gave_up:
+            found.append("no part of it was missed: a search ended early")
         if any(s.level == GRID for s in chain):
             found.append("threads that a guard keeps from the atomic add nothing")
         if any(s.level == BLOCK and s.via == "shared" for s in chain):
@@ -204,6 +211,8 @@ class Reductions:
         level = ""
         for stages in _runs(chain):
             first = stages[0]
+            if first.op.startswith("scan") and first.level == level:
+                continue  # the second half of the same scan
             match first.level:
                 case "thread" if level:
                     folded = self._serial(stages)
@@ -239,7 +248,7 @@ class Reductions:
         loop, found = self.flow.loops[number], self.flow.counters[number]
         kappa = counter(number, loop.header)
         bound = next((b for b in found.bounds if b.left.coefficient(kappa)), None)
-        return _counted(bound, number, loop.header)
+        return counted_by(bound, number, loop.header)
 
     def _thread(self, stages: list[Stage], loads: list[Address]) -> Iterator[Factor]:
         flow = self.flow
@@ -273,7 +282,8 @@ class Reductions:
         if main.via:
             yield Factor("fragment", main.via.removeprefix("fragment").strip() or "?", "tensor core", at)
         elif not main.loops:
-            yield Factor("unrolled", str(len(main.indices)), "", at, strides=unrolled_strides(loads))
+            count = str(len(main.indices)) if main.kind not in STATES else "?"
+            yield Factor("unrolled", count, "", at, strides=unrolled_strides(loads))
 
     def _lanes(self, stage: Stage, loads: list[Address]) -> Factor:
         rank = independent(stage.offsets)
@@ -381,17 +391,3 @@ def _runs(chain: list[Stage]) -> list[list[Stage]]:
         else:
             found.append([stage])
     return found
-
-
-def _counted(bound: Bound | None, number: int, header: int) -> tuple[str, str, str]:
-    """Start, step and limit of the counter that a loop's bound speaks of."""
-    if bound is None:
-        return "", "", ""
-    kappa = counter(number, header)
-    step = bound.left.coefficient(kappa)
-    if step is None:
-        return "", "", str(bound)
-    product = step.product(Polynomial.of(kappa))
-    init = bound.left - product if product is not None else bound.left
-    after = any(a.name in _WAYS for a in mentioned(init))
-    return _AFTER if after else str(init), str(step), f"{bound.operator} {bound.right}"

@@ -29,8 +29,11 @@ from sassql.model.form import Form
 from sassql.model.rows import Row
 from sassql.resources import folder
 
+PARTS = ("accumulation", "unrolled_accumulation", "online_softmax", "welford_state")
+"""What `thread_reduce` is made of: each may end where all together take too long."""
 MOTIFS = (
     "thread_reduce",
+    *PARTS,
     "warp_reduce",
     "warps_through_shared",
     "shared_tree",
@@ -47,6 +50,8 @@ MOST_MOVES = 400
 STATES = frozenset({"online", "welford"})
 PARTNERS = {"argmax": "max", "argmin": "min"}
 """Folds of the values alone, which a fold of pairs goes on with."""
+MOST_IN_LOOP = 5_000
+"""Values that are looked at to see whether a loop carries what it folds."""
 THREAD, LANES, BLOCK, GRID = "thread", "warp", "block", "grid"
 
 
@@ -87,7 +92,10 @@ class Stages:
         self.kernel = flow.kernel
         self.meanings: Meanings = flow.kernel.fact("meanings")
         self.gave_up: list[str] = []
-        self.rows = {name: self._rows(name, budget) for name in MOTIFS}
+        self.rows: dict[str, list[Row]] = {}
+        for name in MOTIFS:
+            needless = name in PARTS and not self.gave_up  # then `thread_reduce` has said it all
+            self.rows[name] = [] if needless else self._rows(name, budget)
 
     def _rows(self, name: str, budget: int) -> list[Row]:
         plan = _plans()[name]
@@ -112,9 +120,10 @@ class Stages:
     # --- one thread
 
     def _threads(self) -> Iterator[Stage]:
-        for row in self.rows["thread_reduce"]:
+        whole = self.rows["thread_reduce"]
+        for row in whole or [row for part in PARTS for row in self.rows[part]]:
             indices, columns = self.numbers(row), row.columns
-            loops = self.carried(indices) if columns.get("loop") == "yes" else ()
+            loops = self.carried(indices) if columns.get("loop") != "no" else ()
             yield Stage(
                 THREAD, _word(columns, "op"), _word(columns, "dtype"), "", indices, row.status, loops=loops
             )
@@ -162,7 +171,7 @@ class Stages:
             step = flow.step(value)
             if step.instruction in indices:
                 return True
-            if len(seen) < MOST_MOVES:
+            if len(seen) < MOST_IN_LOOP:
                 back += step.values
         return False
 

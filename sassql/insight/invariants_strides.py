@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from sassql.facts.addresses import Address
-from sassql.facts.polynomials import Polynomial, mentioned, signed
+from sassql.facts.bounds import Bound
+from sassql.facts.polynomials import Polynomial, counter, mentioned, signed
 from sassql.insight.invariants_stages import PARTNERS, moved, step_of
 from sassql.insight.invariants_statements import Stride
 
 EXACT, REASSOCIABLE, NONDETERMINISTIC, FIXED = "exact", "reassociable", "nondeterministic", "fixed"
 MOST_STRIDES = 8
+_WAYS, _AFTER = frozenset({"join", "entry", "carry"}), "where the loop before ended"
 _BITWISE = frozenset({"and", "or", "xor"})
 _EXTREME = frozenset({"max", "min"})
 _FLOATS = ("f", "bf", "tf")
@@ -94,3 +96,17 @@ def unrolled_strides(loads: Sequence[Address]) -> tuple[Stride, ...]:
             kind = "contiguous" if by == together[0].width else "strided"
             found.setdefault(name, Stride(name, str(by), kind))
     return tuple(found.values())[:MOST_STRIDES]
+
+
+def counted_by(bound: Bound | None, number: int, header: int) -> tuple[str, str, str]:
+    """Start, step and limit of the counter that a loop's bound speaks of."""
+    if bound is None:
+        return "", "", ""
+    kappa = counter(number, header)
+    step = bound.left.coefficient(kappa)
+    if step is None:
+        return "", "", str(bound)
+    product = step.product(Polynomial.of(kappa))
+    init = bound.left - product if product is not None else bound.left
+    after = any(a.name in _WAYS for a in mentioned(init))
+    return _AFTER if after else str(init), str(step), f"{bound.operator} {bound.right}"

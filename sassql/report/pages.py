@@ -15,6 +15,7 @@ from typing import Any
 from sassql.corpus.batch import Question
 from sassql.errors import UsageError
 from sassql.insight.advice import advise
+from sassql.insight.invariants import invariants
 from sassql.model.kernel import Kernel
 from sassql.report import html
 from sassql.report.build import Chosen, Job, Key, Progress, key_of
@@ -23,6 +24,8 @@ from sassql.report.document import Document, KernelRecord
 from sassql.report.listing import Lister
 from sassql.report.pictures import flow_picture, motif_picture
 
+BUDGET = 50_000
+"""Values that are looked at for the invariants of a kernel: a report has many kernels."""
 IN_ONE_FILE = 200
 """Kernels with their listings in a report that is one file."""
 LISTED_IN_ONE_FILE, LISTED = 1_200, 30_000
@@ -39,21 +42,9 @@ def detail(kernel: Kernel, record: KernelRecord, most: int = LISTED) -> KernelDe
         left_out=lister.left_out,
         flow=flow_picture(kernel),
         motif_flow=motif_picture(kernel, record),
-        invariants=_invariants(kernel),
+        invariants=invariants(kernel, budget=BUDGET).as_record(),
         advice=tuple(finding.as_record() for finding in advise(kernel).findings) if kernel.is_entry else (),
     )
-
-
-def _invariants(kernel: Kernel) -> Mapping[str, Any]:
-    """What `sassql.invariants` says of a kernel; nothing where this version does not have it."""
-    import sassql  # noqa: PLC0415  (its names are made when they are asked for)
-
-    ask = getattr(sassql, "invariants", None)
-    if ask is None:
-        return {}
-    found = ask(kernel)
-    made: Mapping[str, Any] = found if isinstance(found, Mapping) else found.as_record()
-    return made
 
 
 @dataclass(frozen=True, slots=True)
