@@ -264,7 +264,7 @@ class Reductions:
             init, step, until = self._loop_text(number)
             trips = "" if found.trips is None else str(found.trips)
             mine = [a for a in loads if a.block in loop.blocks]
-            apart = strides(mine, [a.stride(number) for a in mine])
+            apart = strides(mine, [a.stride(number) for a in mine], rounds=True)
             inner = not place
             counted = inner and not main.via and main.kind in _FOLDS.values()
             yield Factor(

@@ -48,13 +48,19 @@ def within_block(address: Address, names: Sequence[str], by: int) -> Polynomial:
     return step_of(moved(polynomial, dict.fromkeys(blocks, 0)), names, by)
 
 
-def strides(loads: Sequence[Address], steps: Sequence[Polynomial | None]) -> tuple[Stride, ...]:
-    """A stride for each buffer; loads side by side in one buffer count as one wide load."""
+def strides(
+    loads: Sequence[Address], steps: Sequence[Polynomial | None], *, rounds: bool = False
+) -> tuple[Stride, ...]:
+    """A stride for each buffer.
+
+    Of a loop (``rounds``) loads that lie side by side count as one: an iteration reads them all. Lanes and
+    blocks are neighbours in one access.
+    """
     found: dict[str, Stride] = {}
     for address, step in zip(loads, steps, strict=True):
         name = str(address.base) or "?"
-        run = _run([a for a in loads if (a.base, a.polynomial) == (address.base, address.polynomial)])
-        made = _stride(name, step, run)
+        same = [a for a in loads if (a.base, a.polynomial) == (address.base, address.polynomial)]
+        made = _stride(name, step, _run(same if rounds else [address]))
         known = found.get(name)
         if known is None or known.kind == "unknown":
             found[name] = made
