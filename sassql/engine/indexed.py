@@ -7,7 +7,7 @@ that makes a bound value lies on one instruction; one that reads it lies on each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import inf
 
 from sassql.engine.bindings import Bindings, Occurrences
@@ -37,6 +37,8 @@ from sassql.engine.readiness import is_bound, is_check, outline
 from sassql.engine.turns import Turns
 from sassql.engine.values import Unit
 from sassql.engine.view import View
+from sassql.facts.addresses import Address
+from sassql.facts.alias import spot
 
 _KEYED = (SlotKind.VALUE, SlotKind.GUARD, SlotKind.TERM)
 _LAST = 1e12
@@ -51,6 +53,8 @@ class Lookup:
     def __init__(self, view: View) -> None:
         self._view = view
         self._indices: dict[tuple[LineMatcher, SlotKind, int, int], Index] = {}
+        self._by_spot: dict[tuple[LineMatcher, int], dict[Hashable, list[Candidate]]] = {}
+        self._spots: dict[int, tuple[Address, Hashable]] = {}
         self._inside: dict[tuple[LineMatcher, int], list[Candidate]] = {}
 
     def candidates(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
@@ -72,6 +76,13 @@ class Lookup:
     def _by_value(self, line: LineAtom, bindings: Bindings) -> Sequence[Candidate]:
         best: Sequence[Candidate] | None = None
         for slot in line.slots:
+            if slot.kind is SlotKind.ADDRESS:
+                held = bindings.names.get(slot.key)
+                if isinstance(held, Address) and not bindings.lenient:
+                    found = self._at(line, slot).get(self._spot(held), [])
+                    if best is None or len(found) < len(best):
+                        best = found
+                continue
             occurrences = bindings.value(slot.key) if slot.kind in _KEYED else ()
             if not occurrences or _is_constant(occurrences):
                 continue
@@ -80,6 +91,24 @@ class Lookup:
             if best is None or len(found) < len(best):
                 best = found
         return self._everywhere(line) if best is None else best
+
+    def _at(self, line: LineAtom, slot: Slot) -> dict[Hashable, list[Candidate]]:
+        """Candidates of a line by the spot of their address: others are certainly not the same bytes."""
+        key = (line.matcher, slot.position)
+        found = self._by_spot.get(key)
+        if found is None:
+            found = self._by_spot[key] = {}
+            for candidate in self._everywhere(line):
+                address = self._view.address(slot, candidate)
+                if address is not None:
+                    found.setdefault(self._spot(address), []).append(candidate)
+        return found
+
+    def _spot(self, address: Address) -> Hashable:
+        known = self._spots.get(id(address))
+        if known is None:
+            known = self._spots[id(address)] = address, spot(address)
+        return known[1]
 
     def index(self, line: LineAtom, slot: Slot) -> Index:
         """Candidates of a line by the value in a slot."""

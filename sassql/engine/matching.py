@@ -31,8 +31,7 @@ def match_motif(
         return []
     key, kept = _key(plan, strategy, budget.limit), session(kernel, plan.everything).used
     grouped, error = kept[key] if key in kept else _searched(plan, view, strategy, budget)
-    if plan.outputs:  # others may use it
-        kept[key] = grouped, error
+    kept[key] = grouped, error  # others may use it
     if len(grouped) > budget.rows:
         grouped = grouped[: budget.rows]
         error = error or OutOfStepsError(budget.rows, plan.motif.at.line, "rows")

@@ -8,6 +8,7 @@ certain, "yes" takes for granted that nothing is a multiple of 4 GiB away.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -15,7 +16,17 @@ from functools import cached_property
 from sassql.facts.addresses import Address, AddressKind
 from sassql.facts.choices import expand
 from sassql.facts.functions import most
-from sassql.facts.polynomials import MASK, WORD, Atom, AtomKind, Monomial, Polynomial, mentioned, signed
+from sassql.facts.polynomials import (
+    MASK,
+    WORD,
+    Atom,
+    AtomKind,
+    Monomial,
+    Polynomial,
+    key_of,
+    mentioned,
+    signed,
+)
 from sassql.isa.spaces import Space
 
 _ANY = frozenset({Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC})
@@ -73,6 +84,11 @@ def must_equal(a: Address, b: Address) -> Verdict:
     if difference.constant % _grain(difference):
         return _no(f"different modulo {_grain(difference)}")
     return _unknown(_why(a, b))
+
+
+def spot(address: Address) -> Hashable:
+    """Equal for any two addresses of which `must_equal` says yes: base and formula in one notation."""
+    return address.base, key_of(expand(address.polynomial) + Polynomial.number(address.offset))
 
 
 def same(a: Address, b: Address) -> Verdict:
