@@ -99,12 +99,16 @@ class ScopeNames:
 
     def elsewhere(self, block: Statement) -> frozenset[str]:
         """Names that something besides ``block`` mentions: those are the same on each of its steps."""
-        return self._interface | {
+        return self._interface | self.beside(block)
+
+    def beside(self, block: Statement) -> frozenset[str]:
+        """Names that another statement of the scope mentions; conditions are judged when all are known."""
+        return frozenset(
             key
             for item in self._way
             if item.statement is not block and not isinstance(item.statement, Where)
             for key in atoms.statement_keys(item.statement)
-        }
+        )
 
     def trials(self, unknowns: tuple[str, ...]) -> tuple[int, ...]:
         """The numbers that conditions of the scope allow for an integer that a header leaves open."""

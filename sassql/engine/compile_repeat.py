@@ -70,7 +70,7 @@ def repeat_atom(
         shared=frozenset({*(key for key in fixed if key in _judged(body)), *needs_loop}),
         ends=makers or labels,
         outer=outer,
-        tied=frozenset(own) & names.elsewhere(block) if isinstance(block, Chain) else frozenset(),
+        tied=frozenset(own) & names.beside(block) if isinstance(block, Chain) else frozenset(),
         unknowns=unknowns,
         trials=names.trials(unknowns),
         loops=loops,
