@@ -282,6 +282,8 @@ class Dependencies:
         lies = self._relation(address, one.address)
         if lies is Relation.UNKNOWN:
             verdict.open.append((f"the place that is loaded is not known ({address.reason})", load))
+        elif lies is Relation.GATHERED and address.base.kind == "constant":
+            verdict.open.append((f"data choose an element of a table of the module, {address.base}", load))
         elif lies not in _OWN and not self._is_own_elsewhere(address):
             verdict.against.append((f"it reads {_REASONS[lies]} of {address.base or 'a buffer'}", load))
         else:
