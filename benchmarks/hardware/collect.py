@@ -88,6 +88,39 @@ def kernel_results(singles: list[Record]) -> list[Record]:
     ]
 
 
+def variant_results(pairs: list[Record], verdicts: dict[tuple[str, str], Record]) -> list[Record]:
+    """By compiler option and level: kernels, elements, how many have the same bits, the largest ratio of errors."""
+    groups: dict[tuple[str, str], list[tuple[Record, Record]]] = {}
+    for pair in pairs:
+        said = verdicts[pair["a"], pair["b"]]["launch"]
+        groups.setdefault((pair["b"].rpartition(" ")[2], said["level"]), []).append((pair, said))
+    found = []
+    for (option, level), members in groups.items():
+        runs = [run for pair, _ in members for run in pair["runs"]]
+        specials = [run["special"] for run in runs]
+        found.append(
+            {
+                "option": option,
+                "level": level,
+                "kernels": len(members),
+                "elements": sum(run["elements"] for run in runs),
+                "bits differ": sum(run["bits differ"] for run in runs),
+                "special elements": sum(run["elements"] for run in specials),
+                "special bits differ": sum(run["bits differ"] for run in specials),
+                "ratio": largest(ratio_of_errors(pair, said) for pair, said in members),
+                "harmed": [text for run in runs for text in run["harmed"]],
+            }
+        )
+    return found
+
+
+def ratio_of_errors(pair: Record, said: Record) -> float | None:
+    """The largest measured difference over the sum of the predicted errors."""
+    measured = largest(run["between"] for run in pair["runs"])
+    predicted = (said["error_a"] or 0.0) + (said["error_b"] or 0.0)
+    return measured / predicted if measured and predicted else None
+
+
 def profiled(text: str) -> list[Record]:
     """The launches of ncu's table: kernel and bytes at each level."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
@@ -137,12 +170,18 @@ def traffic_results(cases: list[Record], launches: list[Record], times: list[Rec
     return found
 
 
+def verdicts_of(file: Path) -> dict[tuple[str, str], Record]:
+    """What sassql says about the pairs of a job."""
+    pairs = json.loads(file.read_text("utf-8"))["pairs"]
+    return {(pair["a"], pair["b"]): pair["verdicts"] for pair in pairs}
+
+
 def collect(job: Path, results: Path, seconds: float | None = None) -> Record:
     """Everything that the page needs."""
+    variants = json.loads((results / "variants.json").read_text("utf-8"))["pairs"]
     pairs = json.loads((results / "pairs.json").read_text("utf-8"))
     machine = (results / "machine.txt").read_text("utf-8").splitlines()
-    job_pairs = json.loads((job / "job.json").read_text("utf-8"))["pairs"]
-    verdicts = {(pair["a"], pair["b"]): pair["verdicts"] for pair in job_pairs}
+    verdicts = verdicts_of(job / "job.json")
     cases = json.loads((job / "traffic.json").read_text("utf-8"))
     times = json.loads((results / "times.json").read_text("utf-8"))
     launches = profiled((results / "ncu.csv").read_text("utf-8"))
@@ -151,6 +190,7 @@ def collect(job: Path, results: Path, seconds: float | None = None) -> Record:
         "device_seconds": seconds,
         "pairs": [pair_result(pair, verdicts[pair["a"], pair["b"]]) for pair in pairs["pairs"]],
         "kernels": kernel_results(pairs["singles"]),
+        "variants": variant_results(variants, verdicts_of(job / "variants.json")),
         "functions": json.loads((results / "functions.json").read_text("utf-8")),
         "traffic": traffic_results(cases, launches, times),
     }

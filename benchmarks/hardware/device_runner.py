@@ -219,17 +219,19 @@ def single(machine: Runs, side: Record, predicted: Any) -> Record:
     }
 
 
-def run_job(machine: Runs, folder: Path, seeds: int, big_seeds: int) -> Record:
-    """Everything of a job; a launch that fails is a result too."""
-    job = json.loads((folder / "job.json").read_text("utf-8"))
+def run_job(machine: Runs, folder: Path, seeds: int, big_seeds: int, name: str = "job.json") -> Record:
+    """Everything of a job."""
+    job = json.loads((folder / name).read_text("utf-8"))
     pairs = []
     for pair in job["pairs"]:
         started = time.time()
         runs = [pair_on_shape(machine, r, big_seeds if r["kind"] == "big" else seeds) for r in pair["runs"]]
         pairs.append({**{k: pair[k] for k in ("a", "b", "documented", "verdicts")}, "runs": runs})
         print(f"{pair['a']} / {pair['b']}: {time.time() - started:.1f} s", file=sys.stderr, flush=True)
-    with np.load(folder / "predicted.npz") as predicted:
-        kept = dict(predicted)
+    kept = {}
+    if job["singles"]:
+        with np.load(folder / "predicted.npz") as predicted:
+            kept = dict(predicted)
     singles = [
         {"refused": side["refused"], "kernel": side["kernel"]}
         if "refused" in side
@@ -246,10 +248,11 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--big-seeds", type=int, default=3)
+    parser.add_argument("--job", default="job.json")
     options = parser.parse_args()
     started = time.time()
     machine = OnGpu(options.folder)
-    found = run_job(machine, options.folder, options.seeds, options.big_seeds)
+    found = run_job(machine, options.folder, options.seeds, options.big_seeds, options.job)
     found = {"gpu": machine.gpu.describe(), "seconds": time.time() - started, **found}
     options.results.write_text(json.dumps(found, indent=1), "utf-8")
 

@@ -12,6 +12,8 @@ export PYTHONUNBUFFERED=1
 date +%T
 timeout 240 python3 "$job/device_runner.py" "$job" "$out/pairs.json" 2>"$out/pairs.log" || tail -5 "$out/pairs.log"
 date +%T
+timeout 100 python3 "$job/device_runner.py" "$job" "$out/variants.json" --job variants.json 2>"$out/variants.log" || tail -5 "$out/variants.log"
+date +%T
 timeout 100 python3 "$job/traffic_runner.py" "$job" --time "$out/times.json" 2>&1 | tail -5
 date +%T
 timeout 60 python3 "$job/functions_runner.py" "$job" "$out/functions.json" 2>&1 | tail -5

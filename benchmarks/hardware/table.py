@@ -16,6 +16,12 @@ RESULTS = HERE / "results.json"
 PAGE = HERE.parents[1] / "docs" / "hardware.md"
 Record = dict[str, Any]
 
+OPTIONS = {
+    "O0": "--ptxas-options=-O0",
+    "registers": "--maxrregcount=32",
+    "nofma": "--fmad=false",
+    "fast": "--use_fast_math",
+}
 ALLOWED = 2.0
 """A difference may be this many times the sum of the predicted errors, which come from few samples."""
 CLOSE = 0.1
@@ -105,6 +111,28 @@ def pairs_table(results: Record) -> str:
         )
     head = ["pair", "level", "elements", "bits differ", "special values", "difference", "predicted"]
     return table([*head, "ratio", "bits foretold", "confirmed"], rows, 2)
+
+
+def variants_table(results: Record) -> str:
+    """The same source with other options."""
+    rows = []
+    for group in results["variants"]:
+        if group["level"] == "refused":
+            continue
+        over = group["ratio"] if group["level"] not in ("E0", "not_shown") else None
+        rows.append(
+            [
+                f"`{OPTIONS[group['option']]}`",
+                group["level"].replace("_", " "),
+                count(group["kernels"]),
+                count(group["elements"]),
+                count(group["bits differ"]),
+                count(group["special bits differ"]),
+                "–" if over is None else f"{over:.1f}",
+            ]
+        )
+    head = ["option", "level", "kernels", "elements", "bits differ", "with special values", "largest ratio"]
+    return table(head, sorted(rows), 2)
 
 
 def kernels_table(results: Record) -> str:
@@ -198,6 +226,7 @@ def advice_table(results: Record) -> str:
 
 TABLES: dict[str, Callable[[Record], str]] = {
     "pairs": pairs_table,
+    "variants": variants_table,
     "kernels": kernels_table,
     "functions": functions_table,
     "traffic": traffic_table,

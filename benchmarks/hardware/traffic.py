@@ -125,7 +125,7 @@ def number_of(formula: str, record: Record) -> float:
 def advised(kernel: sassql.Kernel, side: Side, case: dict[str, Any], record: Record) -> Record:
     """What `sassql advise` says that the change of a case saves: bytes that threads ask for, by finding."""
     launch = launch_table(side, case["shape"])
-    found = []
+    found: list[Record] = []
     for finding in sassql.advise(kernel, launch=launch).findings:
         if finding.rule in case["follows"]:
             effect = next(e for e in finding.effects if e.unit.startswith("bytes"))

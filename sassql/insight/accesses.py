@@ -168,16 +168,19 @@ def load_constant(form: Form, execution: Execution) -> Run:
     def run(machine: Machine, chosen: Chosen) -> None:
         if row is None:
             return
+        here: Bits | None = None
+        if index is not None:
+            found, unknown = index(machine, chosen)
+            if unknown is not None:
+                raise Refused("the address in a constant bank depends on unknown data")
+            here = found + U32(offset & 0xFFFFFFFF)  # kept: the first word may go to the index's register
         for word in range(max(size // 4, 1)):
-            if index is None:
+            if here is None:
                 bits, nodes = machine.constant(bank, offset + 4 * word, min(size, 4))
                 if signed:
                     bits = np.where(bits >> U32(8 * size - 1), bits | ~U32((1 << 8 * size) - 1), bits)
             else:
-                here, unknown = index(machine, chosen)
-                if unknown is not None:
-                    raise Refused("the address in a constant bank depends on unknown data")
-                bits, nodes = machine.constants(bank, here + U32(offset + 4 * word & 0xFFFFFFFF))
+                bits, nodes = machine.constants(bank, here + U32(4 * word))
             machine.state.write(row + word, chosen, (bits, nodes))
 
     return run

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import Group, Ids
+from sassql.insight.dag import Dag, Group, Ids
 from sassql.insight.exact import RULES, Call, Exact, Places
 from sassql.insight.hashing import Mask, Words, equal, magnitude, mix, negative, number, signed, where
 from sassql.insight.idioms import FOUND, Idioms
@@ -23,7 +23,15 @@ from sassql.insight.idioms import FOUND, Idioms
 Rule = Callable[["Algebra", Call], Words]
 _RULES: dict[str, Rule] = {}
 _APPROXIMATE = frozenset({"FTZ", "RM", "RP", "RZ"})
+_FLUSHING = frozenset({"fadd", "fmul", "ffma"})
+"""Sums and products that flush denormal numbers with `.FTZ`."""
 _MOST_MULTIPLE = 1 << 16
+
+
+def _is_mixed(dag: Dag) -> bool:
+    """Some sums or products flush denormal numbers and some do not: below E3 these are not the same."""
+    found = {"FTZ" in operation.parameters for operation in dag.operations if operation.name in _FLUSHING}
+    return len(found) > 1
 
 
 class Algebra(Exact):
@@ -35,6 +43,7 @@ class Algebra(Exact):
         self.products = np.zeros((dag.size, 4), np.uint32)
         self.signs = np.zeros(dag.size, np.bool_)
         self.is_product = np.zeros(dag.size, np.bool_)
+        self._kept = _APPROXIMATE if _is_mixed(dag) else _APPROXIMATE - {"FTZ"}
         super().__init__(dag, wanted, base)
 
     def group(self, group: Group, nodes: Places) -> Words:
@@ -71,7 +80,7 @@ class Algebra(Exact):
         operation = self.dag.operations[group.operation]
         if operation.result == 0 and operation.name in _RULES:
             call = Call(self, group, nodes)
-            if not call.flags & {"SAT"} and (self.level == "E3" or not call.flags & {"RM", "RP", "RZ"}):
+            if not call.flags & {"SAT"} and (self.level == "E3" or not call.flags & self._kept):
                 return _RULES[operation.name](self, call)
         if self.level == "E3" and _APPROXIMATE & set(operation.parameters):
             call = Call(self, group, nodes)

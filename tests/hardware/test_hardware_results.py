@@ -13,6 +13,7 @@ import pytest
 import table
 import traffic
 import traffic_runner
+import variants
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,16 @@ def test_every_level_is_confirmed(results):
     assert said["not_shown"] == [None] * 8
     assert all(p["bits differ"] for p in results["pairs"] if p["level"] == "not_shown")
     assert 100e6 < sum(p["elements"] for p in results["pairs"] if p["level"] == "E0") < 107e6
+
+
+def test_other_options_keep_the_bits_where_they_are_said_to(results):
+    exact = [g for g in results["variants"] if g["level"] == "E0"]
+    close = [g for g in results["variants"] if g["level"] in ("E1", "E2", "E3", "E4")]
+
+    assert sum(g["kernels"] for g in exact) == 350
+    assert sum(g["bits differ"] + g["special bits differ"] for g in exact) == 0
+    assert max(g["ratio"] or 0 for g in close) <= table.ALLOWED
+    assert not any(g["harmed"] for g in results["variants"])
 
 
 def test_levels_are_those_that_sassql_gives_today(results):
@@ -140,6 +151,21 @@ def test_the_cases_can_be_prepared(tmp_path):
     assert traffic.saved(round_trip, "dram") == (2**30, 2**30)
     assert round_trip["advised"]["bytes"] == 2**31
     assert (tmp_path / round_trip["after"]["cubin"]).exists()
+
+
+def test_a_kernel_is_compared_with_its_other_machine_code(tmp_path):
+    pairs = variants.write(tmp_path, {"aff_scalar"})
+    levels = {pair["b"]: pair["verdicts"]["launch"]["level"] for pair in pairs}
+
+    assert set(variants.OPTIONS) == set(table.OPTIONS)
+    assert levels == {
+        "aff_scalar O0": "E0",
+        "aff_scalar registers": "E0",
+        "aff_scalar nofma": "E2",
+        "aff_scalar fast": "E3",
+    }
+    for pair in pairs:
+        assert (tmp_path / pair["runs"][0]["b"]["cubin"]).exists()
 
 
 def test_the_profilers_table_is_read():
