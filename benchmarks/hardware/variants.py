@@ -16,9 +16,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from prepare import ARCH, LAUNCH, LOWERING, Kernels, Record, compare, side_record, verdict
+from prepare import ARCH, LAUNCH, LOWERING, Kernels, Record, side_record, verdict
 
 import sassql
+from sassql.insight.compare import compare
 from sassql.insight.launch import read_launch
 from sassql.insight.sampling import Draws
 
