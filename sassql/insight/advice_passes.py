@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sassql.facts.memory_flow import UNKNOWN
+from sassql.facts.operations import Meanings
 from sassql.facts.slices import LOAD, Slices
 from sassql.insight.advice_amounts import amount_of
 from sassql.insight.advice_case import Case
@@ -17,6 +18,8 @@ from sassql.isa.spaces import Space
 _MOST_LOADS = 400
 """Loads that a question of dependence goes back through."""
 _EXP = "exp2"
+_ADDENDS: Mapping[str, tuple[int, ...]] = {"add": (0, 1), "sub": (0, 1), "fma": (2,), "phi": (0, 1, 2, 3)}
+"""By operation, the operands that shift its result."""
 _MAXIMA = frozenset({"max", "min"})
 _FOLDS = ("f", "g")
 """Labels of the folding instructions in the motif `accumulation`."""
@@ -112,16 +115,39 @@ def _passes(case: Case) -> list[_Pass]:
 
 def _state(case: Case, first: _Pass, second: _Pass) -> _State | None:
     """The state that would do both passes in one; None where the second needs more of the first."""
-    back, whole = _back(case, second.folds[:2])
-    depends = bool(back & set(first.folds))
-    with_exp = any(_is_exp(case, i) for i in back if _in(case, i, second.loops))
-    if depends and first.op in _MAXIMA and with_exp:
+    ssa = case.walks.families.control.ssa
+    back, whole = _back(case, [value for index in second.folds[:2] for value in ssa.read[index]])
+    if not back & set(first.folds):
+        return _PRODUCT if whole and second.op != first.op else None
+    inside = [index for index in back if _in(case, index, second.loops)]
+    if not _is_shifted(case, first, second, inside):
+        return None
+    if first.op in _MAXIMA and any(_is_exp(case, index) for index in inside):
         return _ATTENTION if _weights(case, second) else _SOFTMAX
-    if depends and first.op == "sum" and second.op == _PRODUCTS and _squares(case, second):
+    if first.op == "sum" and second.op == _PRODUCTS and _squares(case, second):
         return _WELFORD
-    if not depends and whole and second.op != first.op:
-        return _PRODUCT
     return None
+
+
+def _is_shifted(case: Case, first: _Pass, second: _Pass, inside: list[int]) -> bool:
+    """True where the second pass uses the first's result by subtracting (or adding) it, and not otherwise.
+
+    Only then do ``exp(x - m)`` and ``(x - m)**2`` follow when the result changes.
+    """
+    meanings: Meanings = case.kernel.fact("meanings")
+    ssa = case.walks.families.control.ssa
+    loops = case.walks.loops
+    needed: dict[int, bool] = {}
+    for index in inside:
+        for meaning in meanings.at(index):
+            for place, term in enumerate(meaning.operands):
+                for value in term.values:
+                    if value not in needed:
+                        outside = loops.of[ssa.block[value]] not in second.loops
+                        needed[value] = outside and bool(_back(case, [value])[0] & set(first.folds))
+                    if needed[value] and place not in _ADDENDS.get(meaning.operation, ()):
+                        return False
+    return any(needed.values())
 
 
 def _in(case: Case, index: int, loops: frozenset[int]) -> bool:
@@ -133,11 +159,10 @@ def _is_exp(case: Case, index: int) -> bool:
     return any(t.operation == _EXP for t in templates(case.walks.families.control.forms.of[index]))
 
 
-def _back(case: Case, folds: tuple[int, ...]) -> tuple[set[int], bool]:
-    """What some instructions depend on, through memory too; and whether that is all of it."""
+def _back(case: Case, values: Iterable[int]) -> tuple[set[int], bool]:
+    """What some values depend on, through memory too; and whether that is all of it."""
     slices: Slices = case.kernel.fact("slices")
-    ssa = case.walks.families.control.ssa
-    found = [slices.backward(value, control=False) for index in folds for value in ssa.read[index]]
+    found = [slices.backward(value, control=False) for value in values]
     seen: set[int] = set()
     loads: set[int] = set()
     whole = True

@@ -174,6 +174,9 @@ def _conditions(
     others = {b for c in consumers for b in case.between(store, c.load)}
     for other in sorted(others | _read_later(case, store)):
         yield f"{name} and {other} do not overlap"
+    if readers := _other_readers(case, store, consumers):
+        shown = ", ".join(f"{address:#x}" for address in readers[:6])
+        yield f"what else loads from {name} ({shown}) does not read the value"
     if any(consumer.scope == BLOCK for consumer in consumers):
         yield f"no block reads the part of {name} that another block writes"
     if case.watched(store, *(c.load for c in consumers)):
@@ -189,6 +192,14 @@ def _read_later(case: Case, store: Walk) -> set[str]:
         for load in case.global_loads
         if load.base != store.base and case.reaches(store, load) and not case.promised(load, READ_ONLY)
     }
+
+
+def _other_readers(case: Case, store: Walk, consumers: list[_Consumer]) -> tuple[int, ...]:
+    """Addresses of loads and atomics behind the store that may read what it wrote, and are no consumers."""
+    told = {index for consumer in consumers for index in consumer.load.at}
+    replaced = {i for load in case.global_loads if _is_replaced(case, store, load) for i in load.at}
+    edges = [e for index in store.at for e in case.flow.out_of(index) if e.certainty != UNKNOWN]
+    return case.addresses(e.load for e in edges if e.load not in told | replaced)
 
 
 def _action(case: Case, store: Walk, consumers: list[_Consumer], scope: str) -> str:

@@ -48,6 +48,22 @@ extern "C" __global__ void exponentials(const float* __restrict__ x, float* y, i
   for (int i = T; i < n; i += D) s += __expf(in[i] - m);
   y[B * D + T] = s;
 }
+// Exponentials of products with the maximum.
+extern "C" __global__ void scaled(const float* __restrict__ x, float* y, int n) {
+  float m = -1e30f, s = 0;
+  const float* in = x + B * n;
+  for (int i = T; i < n; i += D) m = fmaxf(m, in[i]);
+  for (int i = T; i < n; i += D) s += __expf(in[i] * m);
+  y[B * D + T] = s;
+}
+// Squares of products with the sum.
+extern "C" __global__ void products(const float* __restrict__ x, float* y, int n) {
+  float m = 0, s = 0;
+  const float* in = x + B * n;
+  for (int i = T; i < n; i += D) m += in[i];
+  for (int i = T; i < n; i += D) { float v = in[i] * m; s += v * v; }
+  y[B * D + T] = s;
+}
 // Another block's part.
 extern "C" __global__ void across(const float* __restrict__ x, float* t, float* y) {
   t[B * D + T] = x[B * D + T] * 2.f;
@@ -96,7 +112,7 @@ def test_what_is_read_back_is_not_what_was_stored(kernel, name, arch):
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("name", ["clamped", "exponentials"])
+@pytest.mark.parametrize("name", ["clamped", "exponentials", "scaled", "products"])
 def test_the_second_pass_needs_the_whole_first_one(kernel, name, arch):
     assert sassql.advise(kernel(name, arch), rules=[4]).findings == ()
     assert len(sassql.advise(kernel(name, arch), rules=[3]).findings) == 1
