@@ -23,6 +23,7 @@ from sassql.model.kernel import Kernel
 AXES = ("x", "y", "z")
 _WARP = 32
 _LANES = ("(tid.x % 32)", "laneid")
+_LOOP = re.compile(r"\bk\d+\b")
 _HEX = re.compile(r"0x[0-9a-f]+")
 
 
@@ -94,7 +95,8 @@ def times(extent: Extent, used: frozenset[str]) -> str:
     factors += _threads(extent.conditions, used, absorbed)
     factors += inner
     if extent.unknown:
-        factors.append(f"trips[{extent.unknown}]")
+        loop = _LOOP.search(extent.unknown)
+        factors.append(f"trips({loop[0]})" if loop else "trips")
     return "*".join(f for f in factors if f != "1")
 
 

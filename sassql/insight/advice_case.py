@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 from sassql.facts.addresses import Addresses, Base
@@ -98,6 +99,19 @@ class Case:
             if address.space in (Space.GLOBAL, Space.GENERIC) and address.access in _WRITES:
                 found[address.base].append(address.instruction)
         return found
+
+    def in_turn(self, walks: Iterable[Walk]) -> list[Walk]:
+        """Walks that come one after the other: of those that exclude each other one, on what all need."""
+        turns: list[Walk] = []
+        for walk in walks:
+            if not turns or self.reaches(turns[-1], walk):
+                turns.append(walk)
+                continue
+            one, two = turns[-1].extent, walk.extent
+            common = tuple(c for c in one.conditions if c in two.conditions)
+            extent = replace(one, conditions=common, limit=one.limit or two.limit)
+            turns[-1] = replace(turns[-1], extent=extent)
+        return turns
 
     def effect(self, unit: str, amount: Amount, parts: dict[str, Amount] | None = None) -> Effect:
         """An amount as an effect, with its numbers."""

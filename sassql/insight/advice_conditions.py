@@ -15,6 +15,9 @@ from sassql.model.kernel import Kernel
 from sassql.model.operands import RegisterOperand
 
 THREAD = ("tid.", "ctaid.", "laneid")
+EVALUATED = frozenset({"div", "mod", "min", "max", "umin", "umax", "and", "or", "xor", "sar", "product"})
+"""Functions of which `sassql.insight.advice_evaluate` knows the number."""
+_TOLD = (AtomKind.SPECIAL, AtomKind.PARAMETER)
 _ONE = Polynomial.number(1)
 _ALL, _ANY = "AND", "OR"
 
@@ -85,7 +88,8 @@ class Conditions:
                 if any(atom.scope is not None for atom in atoms):
                     unclear = unclear or not unrolled  # how far an earlier loop came
                     continue
-                if any(atom.data or atom.opaque or atom.home >= 0 for atom in atoms):
+                varies = any(atom.home >= 0 for atom in atoms)
+                if varies or not (is_told(condition.left) and is_told(condition.right)):
                     unclear = True
                 else:
                     found[condition] = None
@@ -142,6 +146,16 @@ class Conditions:
     def _side(self, index: int, place: int, block: int) -> Polynomial | None:
         found = self.counters.formulas.operand(index, place)
         return None if found is None else self.counters.seen_from(block, self.counters.resolve(found))
+
+
+def is_told(polynomial: Polynomial) -> bool:
+    """True where everything in a sum is known from the launch, or is a function that has a number."""
+    return all(
+        atom.scope is None
+        and not (atom.data or atom.opaque)
+        and (atom.kind in _TOLD or (atom.kind is AtomKind.FUNCTION and atom.name in EVALUATED))
+        for atom in mentioned(polynomial)
+    )
 
 
 def is_of_thread(atom: Atom) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.errors import UsageError
-from sassql.facts.polynomials import Atom, AtomKind, Polynomial, mentioned
+from sassql.facts.polynomials import Atom, AtomKind, Polynomial, mentioned, special
 from sassql.insight.advice_conditions import Condition
 from sassql.insight.advice_extents import Extent
 from sassql.insight.advice_steps import Steps
@@ -24,7 +24,7 @@ _MASK = np.int64(0xFFFFFFFF)
 _AT_ONCE = 1 << 20
 """Threads that are counted together."""
 MOST_THREADS = 1 << 27
-"""A launch with more threads, in which blocks differ, gets no number."""
+"""The threads of a launch with more, in which blocks differ, are not counted one by one."""
 _EXTENTS = ("x", "y", "z")
 _WARP = 32
 
@@ -88,15 +88,51 @@ def count(extent: Extent, figures: Figures) -> int | None:
     sums = [side for c in extent.conditions for side in (c.left, c.right)]
     sums += [side for level in extent.levels for steps in level for side in (steps.distance, steps.unit)]
     by_block = any(atom.name.startswith("ctaid") for atom in mentioned(*sums))
-    if by_block and figures.threads * figures.blocks > MOST_THREADS:
-        return None
     total = 0
     try:
+        if by_block and figures.threads * figures.blocks > MOST_THREADS:
+            return _closed(extent, figures)
         for atoms, threads in _threads(figures, by_block):
             total += int(_happens(extent, _Evaluation(atoms, figures), threads).sum())
     except _UnknownError:
         return None
     return total if by_block else total * figures.blocks
+
+
+def _closed(extent: Extent, figures: Figures) -> int:
+    """The same for a grid of any size, where threads are numbered along each axis and limited by a number."""
+    numbers = _Evaluation({}, figures)
+    sizes = {axis: figures.names[f"nctaid.{axis}"] * figures.names[f"ntid.{axis}"] for axis in _EXTENTS}
+    left = dict(sizes)
+    for condition in extent.conditions:
+        room = condition.room()
+        axis, rest = ("", None) if room is None else _along(room, figures)
+        if rest is None:
+            raise _UnknownError
+        left[axis] = min(left[axis], max(int(numbers.word(rest)[0]), 0))
+    total = 1
+    for level in extent.levels:
+        steps = level[0]
+        axis, rest = _along(steps.distance, figures) if len(level) == 1 else ("", None)
+        if rest is not None and int(numbers.word(steps.unit)[0]) == sizes[axis] == left[axis]:
+            left[axis] = max(int(numbers.word(rest)[0]), 0)  # all threads share the range
+        else:
+            total *= sum(int(numbers.steps(s)[0]) for s in level)
+    return total * prod(left.values())
+
+
+def _along(room: Polynomial, figures: Figures) -> tuple[str, Polynomial | None]:
+    """The axis and ``n`` of ``n - (ctaid*ntid + tid)``; None for any other sum."""
+    for axis in _EXTENTS:
+        tid, ctaid = special(f"tid.{axis}"), special(f"ctaid.{axis}")
+        step = room.coefficient(ctaid)
+        if room.coefficient(tid) != Polynomial.number(-1) or step is None:
+            continue
+        product = step.product(Polynomial.of(ctaid))
+        size = _Evaluation({}, figures).word(step)
+        if product is not None and int(size[0]) == -figures.names[f"ntid.{axis}"]:
+            return axis, room + Polynomial.of(tid) - product
+    return "", None
 
 
 def _threads(figures: Figures, by_block: bool) -> Iterator[tuple[dict[str, Words], int]]:

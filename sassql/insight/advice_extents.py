@@ -10,7 +10,7 @@ from sassql.facts.addresses import Address, AddressKind
 from sassql.facts.bounds import Bound
 from sassql.facts.loops import NO_LOOP
 from sassql.facts.polynomials import Polynomial, counter, signed
-from sassql.insight.advice_conditions import Condition, Conditions
+from sassql.insight.advice_conditions import Condition, Conditions, is_told
 from sassql.insight.advice_families import Families
 from sassql.insight.advice_steps import ONE, Steps, continues, divided, joined, whole_steps
 
@@ -105,7 +105,8 @@ class Extents:
         if len(self.families.loops_of(loop)) > 1:
             return (), "an outer loop that is split into several"
         found = self._steps(loop, 1, inside)
-        return ((whole_steps(found[0]),), "") if found else ((), f"how often loop k{loop} goes round")
+        steps = (whole_steps(found[0]),) if found else ()
+        return (steps, "") if steps and _are_told(steps) else ((), _untold(loop))
 
     def _inner(
         self, members: list[Address], family: tuple[int, ...], conditions: tuple[Condition, ...]
@@ -138,7 +139,9 @@ class Extents:
         last = max(self.loops[n].header for n in chain)
         tail = any(block > last for block in outside)
         found_all = joined(list(chain.values()), tail, [c.room() for c in conditions])
-        return (found_all, width, "") if found_all else ((), width, "the rest that no loop takes")
+        if not found_all:
+            return (), width, "the rest that no loop takes"
+        return (found_all, width, "") if _are_told(found_all) else ((), width, _untold(ordered[0]))
 
     def _steps(self, loop: int, copies: int, inside: int) -> tuple[Steps, Bound | None] | None:
         """The steps of a loop, each of whose iterations counts as ``copies``, and what ends it.
@@ -177,6 +180,15 @@ class Extents:
         elif bound.operator == "==":
             return None
         return Steps(distance, -unit if down else unit)
+
+
+def _are_told(steps: tuple[Steps, ...]) -> bool:
+    """True where the launch tells how many there are."""
+    return all(is_told(one.distance) and is_told(one.unit) for one in steps)
+
+
+def _untold(loop: int) -> str:
+    return f"how often loop k{loop} goes round"
 
 
 def _repeats(condition: Condition, levels: list[tuple[Steps, ...]]) -> bool:

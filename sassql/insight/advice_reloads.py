@@ -67,14 +67,14 @@ def _passes(case: Case) -> Iterator[Finding]:
         later = [w for w in walks[1:] if case.reaches(walks[0], w)]
         together = [walks[0], *(w for w in later if not _written_between(case, walks[0], w))]
         if len(together) > 1 and together[0].loops:
-            yield _loops_again(case, together)
+            yield _loops_again(case, together, case.in_turn(together))
         elif len(together) > 1:
             straight[together[0].base].append(together)
     for groups in straight.values():
         yield _blocks_again(case, groups)
 
 
-def _loops_again(case: Case, together: list[Walk]) -> Finding:
+def _loops_again(case: Case, together: list[Walk], turns: list[Walk]) -> Finding:
     values, per_block = case.kept(together[0])
     kept = f"{values} registers a thread" if values else "registers"
     room = f"{per_block} bytes of shared memory a block" if per_block else "shared memory"
@@ -83,9 +83,10 @@ def _loops_again(case: Case, together: list[Walk]) -> Finding:
         case,
         "several passes over the same data",
         together,
-        amount_of(together[1:]),
+        amount_of(turns[1:]),
         f"Keep what the first pass has loaded: {kept}, or {room}.",
         "" if as_often else "the passes may not be equally long",
+        len(turns),
     )
 
 
@@ -112,7 +113,9 @@ def _written_between(case: Case, first: Walk, second: Walk) -> bool:
     )
 
 
-def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: str, doubt: str) -> Finding:
+def _finding(
+    case: Case, kind: str, walks: list[Walk], amount: Amount, action: str, doubt: str, times: int = 2
+) -> Finding:
     first, last = walks[0], walks[-1]
     name = str(first.base)
     conditions = [_CACHES] if first.loops else []
@@ -138,7 +141,7 @@ def _finding(case: Case, kind: str, walks: list[Walk], amount: Amount, action: s
         ("reload",),
         {
             "buffer": name,
-            "times": len(walks) if first.loops else 2,
+            "times": times,
             "values_per_thread": values,
             "bytes_per_block": per_block,
         },

@@ -101,8 +101,9 @@ def _finding(case: Case, store: Walk, consumers: list[_Consumer]) -> Finding:
     scope = BLOCK if BLOCK in scopes else LOOP if LOOP in scopes else THREAD
     loads = [consumer.load for consumer in consumers]
     overwriting = _overwriting(case, store, loads)
-    whole = amount_of([store, *loads])
-    parts = {"read back": amount_of(loads), "written": amount_of([store])}
+    turns = case.in_turn(loads)
+    whole = amount_of([store, *turns])
+    parts = {"read back": amount_of(turns), "written": amount_of([store])}
     certain, why = _certainty(store, consumers)
     sync = sorted({s for c in consumers for s in c.sync if s in _ORDERING})
     evidence = [*store.at, *(i for load in loads for i in load.at)]

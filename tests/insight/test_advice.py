@@ -11,8 +11,11 @@ import running
 
 import sassql
 from sassql.errors import UsageError
+from sassql.insight import advice_evaluate
 from sassql.insight.advice import advise, group_advice
+from sassql.insight.advice_evaluate import count, figures_of
 from sassql.insight.advice_records import RULES
+from sassql.insight.advice_walks import Walks
 
 ARCHITECTURES = ("sm_75", "sm_90", "sm_120")
 LAUNCH = running.LOWERING / "launch.toml"
@@ -245,14 +248,32 @@ def test_numbers_of_a_launch(lowering):
     ]
 
 
-def test_a_large_launch(lowering):
+@pytest.mark.parametrize("n", [10_000_001, 400_000_003])
+def test_a_large_launch(lowering, n):
     launch = {
         "launch": {"block": 256, "grid": "ceil(n / 256)", "args": ["x:in:f32[n]", "T:out:f32[n]", "y:out:f32[n]", "n:i32"]},
-        "shape": [{"n": 10_000_001}],
+        "shape": [{"n": n}],
     }  # fmt: skip
     (found,) = sassql.advise(lowering("rt_barrier_own"), launch=launch, rules=[1]).findings
 
-    assert [value for _, value in found.effects[0].values] == [80_000_008]
+    assert [value for _, value in found.effects[0].values] == [8 * n]
+
+
+def test_a_launch_of_any_size_is_counted_like_a_small_one(lowering, monkeypatch):
+    """Closed sums against one thread after the other, wherever both have an answer."""
+    both = 0
+    for name in ("ew_relu", "ew_scale_gs", "gemm_naive", "aff_channel", "sm_thread_row", "rt_reload_alias"):
+        kernel = lowering(name)
+        for figures in figures_of(kernel, LAUNCH):
+            for walk in Walks(kernel):
+                one_by_one = count(walk.extent, figures)
+                with monkeypatch.context() as limited:
+                    limited.setattr(advice_evaluate, "MOST_THREADS", 0)
+                    closed = count(walk.extent, figures)
+                if closed is not None:
+                    assert closed == one_by_one, (name, figures.shape, walk.at)
+                    both += 1
+    assert both >= 20
 
 
 def test_a_launch_that_does_not_fit_is_refused(lowering):

@@ -64,6 +64,21 @@ extern "C" __global__ void products(const float* __restrict__ x, float* y, int n
   for (int i = T; i < n; i += D) { float v = in[i] * m; s += v * v; }
   y[B * D + T] = s;
 }
+// The second pass is one of two loops.
+extern "C" __global__ void either(const float* __restrict__ x, const float* __restrict__ g, float* y, int n, int how) {
+  float s = 0;
+  const float* in = x + B * n;
+  float* out = y + B * n;
+  #pragma unroll 1
+  for (int i = T; i < n; i += D) s += in[i];
+  if (how) {
+    #pragma unroll 1
+    for (int i = T; i < n; i += D) out[i] = in[i] * s;
+  } else {
+    #pragma unroll 1
+    for (int i = T; i < n; i += D) out[i] = in[i] * s * g[i] + s;
+  }
+}
 // Another block's part.
 extern "C" __global__ void across(const float* __restrict__ x, float* t, float* y) {
   t[B * D + T] = x[B * D + T] * 2.f;
@@ -142,3 +157,10 @@ def test_a_sum_that_is_kept_in_memory(kernel, arch):
     assert any("param1 and param0 do not overlap" in c for c in found[0].conditions)
     effect = found[0].effects[0]  # on sm_75 the loop ends by an EXIT in its middle
     assert effect.formula == "8*blocks*threads*param2" or (arch == "sm_75" and "how often" in effect.unknown)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_passes_that_exclude_each_other_count_once(kernel, arch):
+    (found,) = sassql.advise(kernel("either", arch), rules=[3]).findings
+
+    assert (found.details["times"], found.effects[0].formula) == (2, "4*blocks*param3")
