@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from sassql.facts.addresses import Addresses, Base
+from sassql.facts.addresses import Address, Addresses, Base
 from sassql.facts.memory_flow import MemoryEdge, MemoryFlow
 from sassql.facts.polynomials import Polynomial, mentioned
 from sassql.insight.advice_amounts import Amount, axes_used, per_block, per_thread
@@ -34,6 +34,7 @@ class Case:
         self.walks = Walks(kernel)
         self.flow: MemoryFlow = kernel.fact("memory_flow")
         self.used = axes_used(kernel)
+        self._forward: dict[int, set[int]] = {}
 
     @property
     def block(self) -> int | None:
@@ -65,6 +66,31 @@ class Case:
     def reaches(self, first: Walk, second: Walk) -> bool:
         """True where some access of the second may come after one of the first."""
         return any(self.flow.orders.reaches(a, b) for a in first.at for b in second.at)
+
+    def precedes(self, first: Walk, second: Walk) -> bool:
+        """True where some access of the second may come after one of the first, in one iteration."""
+        return any(self.comes_before(a, b) for a in first.members for b in second.members)
+
+    def comes_before(self, first: Address, second: Address) -> bool:
+        """The same for two accesses: no loop around both has to go round again in between."""
+        here = first.block == second.block and first.instruction < second.instruction
+        return here or second.block in self._ahead(first.block)
+
+    def _ahead(self, block: int) -> set[int]:
+        """Blocks that a way without a next iteration leads to."""
+        if block not in self._forward:
+            families = self.walks.families
+            back = {(latch, loop.header) for loop in families.loops.loops for latch in loop.latches}
+            seen: set[int] = set()
+            pending = [block]
+            while pending:
+                here = pending.pop()
+                for target in families.control.blocks.successors[here]:
+                    if target not in seen and (here, target) not in back:
+                        seen.add(target)
+                        pending.append(target)
+            self._forward[block] = seen
+        return self._forward[block]
 
     def promised(self, walk: Walk, promise: str) -> bool:
         """True where all (read-only) or any (watched) accesses carry a promise."""
@@ -104,7 +130,7 @@ class Case:
         """Walks that come one after the other: of those that exclude each other one, on what all need."""
         turns: list[Walk] = []
         for walk in walks:
-            if not turns or self.reaches(turns[-1], walk):
+            if not turns or self.precedes(turns[-1], walk):
                 turns.append(walk)
                 continue
             one, two = turns[-1].extent, walk.extent

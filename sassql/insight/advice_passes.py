@@ -80,7 +80,7 @@ def passes(case: Case) -> Iterator[Finding]:
         for second in found:
             if first.loops & second.loops or first.folds[0] > second.folds[0]:
                 continue
-            if not first.places.same_places(second.places) or not case.reaches(first.places, second.places):
+            if not first.places.same_places(second.places) or not case.precedes(first.places, second.places):
                 continue
             state = _state(case, first, second)
             if state is not None:

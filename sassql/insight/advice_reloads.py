@@ -28,7 +28,6 @@ def reloads(case: Case) -> Iterator[Finding]:
 def _again(case: Case) -> Iterator[Finding]:
     """The same address twice in one iteration, or in straight code."""
     families = case.walks.families
-    orders = case.flow.orders
     for walk in case.global_loads:
         if not is_plain(walk):
             continue
@@ -36,12 +35,7 @@ def _again(case: Case) -> Iterator[Finding]:
         for member in walk.members:
             loop = families.loops.of[member.block]
             places[(member.polynomial, member.offset, member.width, loop)].append(member)
-        again = [
-            m
-            for found in places.values()
-            for m in found[1:]
-            if orders.reaches(found[0].instruction, m.instruction)
-        ]
+        again = [m for found in places.values() for m in found[1:] if case.comes_before(found[0], m)]
         if not again or _written_between(case, walk, walk):
             continue
         extent = case.walks.extents.extent(again, walk.loops, walk.parent)
@@ -64,7 +58,7 @@ def _passes(case: Case) -> Iterator[Finding]:
             found[key].append(walk)
     straight: dict[object, list[list[Walk]]] = defaultdict(list)
     for walks in found.values():
-        later = [w for w in walks[1:] if case.reaches(walks[0], w)]
+        later = [w for w in walks[1:] if case.precedes(walks[0], w)]
         together = [walks[0], *(w for w in later if not _written_between(case, walks[0], w))]
         if len(together) > 1 and together[0].loops:
             yield _loops_again(case, together, case.in_turn(together))

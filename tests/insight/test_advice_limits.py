@@ -79,6 +79,18 @@ extern "C" __global__ void either(const float* __restrict__ x, const float* __re
     for (int i = T; i < n; i += D) out[i] = in[i] * s * g[i] + s;
   }
 }
+// One of two loops runs, in each row the same one.
+extern "C" __global__ void one_of_two(float* y, const float* __restrict__ g, int rows, int n, int how) {
+  for (int r = B; r < rows; r += gridDim.x) {
+    if (how) {
+      #pragma unroll 1
+      for (int i = T; i < n; i += D) y[r * n + i] += g[i];
+    } else {
+      #pragma unroll 1
+      for (int i = T; i < n; i += D) y[r * n + i] = y[r * n + i] * g[i] + 1.f;
+    }
+  }
+}
 // Another block's part.
 extern "C" __global__ void across(const float* __restrict__ x, float* t, float* y) {
   t[B * D + T] = x[B * D + T] * 2.f;
@@ -164,3 +176,8 @@ def test_passes_that_exclude_each_other_count_once(kernel, arch):
     (found,) = sassql.advise(kernel("either", arch), rules=[3]).findings
 
     assert (found.details["times"], found.effects[0].formula) == (2, "4*blocks*param3")
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_loops_that_exclude_each_other_are_no_two_passes(kernel, arch):
+    assert sassql.advise(kernel("one_of_two", arch), rules=[1, 3, 4]).findings == ()
