@@ -230,7 +230,9 @@ class Flow:
             if call.index == index:
                 number = -1 if call.entry is None else self.blocks.function[call.entry]
                 name = call.symbol if number < 0 else self.kernel.functions[number].name
-                return "" if routine(name) not in ("", SHUFFLE) else "a call"
+                start = -1 if call.entry is None else int(self.blocks.start[call.entry])
+                slow = SLOWPATH in self.tags.get(start, ()) or routine(name)
+                return "" if slow and routine(name) != SHUFFLE else "a call"
         return "what a store to an unknown place left behind"
 
     def _defined(self, value: int, index: int) -> Step:
