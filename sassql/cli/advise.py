@@ -26,6 +26,7 @@ from sassql.reading.load import Options, architectures
 COLUMNS = (
     *("file", "entry", "kernel", "arch", "rule", "kind", "status", "why", "at"),
     *("conditions", "action", "effects", "motifs", "details"),
+    *("of_rule", "kernels"),  # of rule 6
 )
 _OF_SEVERAL = 6
 

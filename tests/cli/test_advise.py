@@ -53,6 +53,10 @@ def test_what_several_kernels_share_is_rule_6(sassql):
     assert found[(4, "passes that a running state merges")] == [
         "sm_block_mat", "sm_block_recompute", "sm_block_smem_row", "sm_thread_row",
     ]  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(
+        sassql("advise", CORPUS / "softmax.cu", "--rule", 6, "--format", "csv", *ONE).out
+    )))  # fmt: skip
+    assert {(int(r["of_rule"]), r["kind"]): json.loads(r["kernels"]) for r in rows} == found
     table = sassql("advise", CORPUS / "softmax.cu", "--rule", 6, *ONE)
     assert "The same finding in several kernels" in table.out
 
@@ -138,3 +142,18 @@ def test_the_program_of_the_page_runs(monkeypatch, capsys):
     (program,) = re.findall(r"^```python\n(.+?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     exec(compile(program, str(PAGE), "exec"), {})  # the page's own program
     assert "sm_block_mat round trip of one thread 8*blocks*param2" in capsys.readouterr().out
+
+
+def test_a_saved_listing_is_advised_like_its_cubin(sassql, compiled, tmp_path):
+    path = tmp_path / "report.sass"
+    path.write_text(compiled("sm_90", "report.cu").listing("-c"))
+    from_text = records(sassql("advise", path, "--format", "jsonl", "--rule", 1, "--rule", 3, "--jobs", "1"))
+    cubin = compiled("sm_90", "report.cu").path
+    from_words = records(
+        sassql("advise", cubin, "--format", "jsonl", "--rule", 1, "--rule", 3, "--jobs", "1")
+    )
+
+    assert from_words
+    assert [(r["kernel"], r["kind"], r["at"]) for r in from_text] == [
+        (r["kernel"], r["kind"], r["at"]) for r in from_words
+    ]
