@@ -16,6 +16,7 @@ from sassql.facts.meanings import Meanings
 from sassql.facts.polynomials import AtomKind, counter, mentioned
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
+from sassql.isa.sequences import routine
 from sassql.lang.ast import Attribute, ClassLiteral, ClassUse, Expression, Literal, Modifier, Opcode, Opset
 
 if TYPE_CHECKING:
@@ -218,7 +219,8 @@ def _all_of(name: str) -> Callable[[View], object]:
 
 def _calls(view: View) -> Calls:
     blocks: Blocks = view.kernel.fact("blocks")
-    unknown = [call for call in blocks.calls if call.entry is None]
+    callees: dict[int, str] = view.kernel.fact("callees")
+    unknown = [call for call in blocks.calls if call.entry is None and not routine(callees[call.index])]
     return Calls(len(blocks.calls), len(unknown) + len(blocks.unresolved))
 
 

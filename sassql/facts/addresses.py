@@ -42,6 +42,8 @@ from sassql.model.operands import ConstantOperand, MemoryOperand
 
 _POINTER = 8
 """Bytes of a pointer."""
+_POINTER_OF_TABLE = "constant64"
+"""The function that reads 8 bytes of a constant bank at a place that is no number."""
 _FRAME = special("frame")
 _WITHOUT_ADDRESS = frozenset({Space.NONE})
 
@@ -64,7 +66,7 @@ class Base:
     """What an address counts from.
 
     ``kind`` is parameter, shared, frame, constant (a word of a constant bank, or the bank
-    itself for an access to one) or none. ``offset`` is the parameter's in bytes, or the
+    itself for an access to one), table (a pointer from a table in a constant bank) or none. ``offset`` is the parameter's in bytes, or the
     word's with the bank from bit 24 on, and ``name`` says it to people.
     """
 
@@ -286,6 +288,8 @@ class _Maker:
         if len(plain) != 1 or any(hidden):
             return NO_BASE, whole
         atom = plain[0]
+        if atom.kind is AtomKind.FUNCTION:
+            return Base("table", 0, str(atom)), whole - Polynomial.of(atom)
         kind = "parameter" if atom.kind is AtomKind.PARAMETER else "constant"
         return Base(kind, atom.number, atom.name), whole - Polynomial.of(atom)
 
@@ -293,6 +297,8 @@ class _Maker:
         """True for the low word of what can be a pointer: 8 bytes, or a part of a structure."""
         if atom.kind is AtomKind.CONSTANT:
             return atom.number % _POINTER == 0 and atom.number >> BANK_SHIFT not in self.launch.literal_banks
+        if atom.kind is AtomKind.FUNCTION:
+            return atom.name == _POINTER_OF_TABLE
         if atom.kind is not AtomKind.PARAMETER or atom.number % _POINTER:
             return False
         return not self.sizes or self.sizes.get(atom.number, _POINTER) >= _POINTER

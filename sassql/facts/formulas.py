@@ -131,19 +131,20 @@ class Formulas:
         if self.constants[value] is not None or self._is_unsolved(value):
             return ()
         if ssa.kind[value] in (ValueKind.PHI, ValueKind.PSI):
-            return [source for source in ssa.inputs[value] if self._is_word(source)]
+            return [source for source in ssa.inputs[value] if self.is_word(source)]
         if ssa.kind[value] is not ValueKind.DEF or ssa.instruction[value] < 0:
             return ()
         index = ssa.instruction[value]
         recipe = self._recipe(value)
         if recipe.linear is None and recipe.indexed is None:
             return ()
-        return [source for source in ssa.read[index] if self._is_word(source)]
+        return [source for source in ssa.read[index] if self.is_word(source)]
 
     def _is_unsolved(self, value: int) -> bool:
         return self.ssa.kind[value] is ValueKind.PHI and self.ssa.block[value] in self.headers
 
-    def _is_word(self, value: int) -> bool:
+    def is_word(self, value: int) -> bool:
+        """True for a value of a general or uniform register or a spill slot."""
         return self.ssa.register[value].file not in _PREDICATES
 
     def _compute(self, value: int) -> Polynomial:
@@ -229,7 +230,7 @@ class Formulas:
         if linear is None:
             return Polynomial.of(unknown(value, home, f"result of {form.opcode}"))
         if linear.rule == "lanes":
-            data = any(a.data for v in ssa.read[index] if self._is_word(v) for a in self.of(v).atoms)
+            data = any(a.data for v in ssa.read[index] if self.is_word(v) for a in self.of(v).atoms)
             return Polynomial.of(unknown(value, home, f"other threads' values, {form.opcode}", data=data))
         if linear.rule == "function":
             return self._opaque_function(value, index)
@@ -271,8 +272,8 @@ class Formulas:
         """A result that depends on the operands alone: as an atom that has them as arguments."""
         form, ssa = self.form(index), self.ssa
         reads = list(zip(ssa.accesses[index].use_keys, ssa.read[index], strict=True))
-        args = [self.of(value) for _, value in reads if self._is_word(value)]
-        predicates = [v for (p, _), v in reads if p >= 0 and not self._is_word(v)]
+        args = [self.of(value) for _, value in reads if self.is_word(value)]
+        predicates = [v for (p, _), v in reads if p >= 0 and not self.is_word(v)]
         if len(predicates) > 1:
             return Polynomial.of(unknown(value, ssa.block[value], f"predicates of {form.opcode}"))
         conditions = [f"p{self.constants.copies.root(v)}" for v in predicates]

@@ -3,18 +3,26 @@
 Both addresses are sums over axes: thread and block numbers, loop counters, and functions of them that
 differ from thread to thread or from iteration to iteration. An axis is compared by its stride, which is
 a number or has parameters and launch sizes in it.
+
+A choice between numbers (a thread that has a second element only where the data reach so far) is no
+axis but several offsets: two elements are the same where one offset of each agrees.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 
 from sassql.facts.addresses import Address, AddressKind
-from sassql.facts.polynomials import Atom, AtomKind, Monomial, Polynomial, mentioned, signed
+from sassql.facts.polynomials import MASK, Atom, AtomKind, Monomial, Polynomial, mentioned, signed
 
 _UNIFORM_SPECIALS = ("n", "frame")
 """Launch sizes (ntid.x, nctaid.y) and the frame are the same for all threads."""
+_CHOICES = ("select", "join")
+_MOST_OFFSETS = 64
+"""More offsets than these stay a function."""
 _MOST_RATIO = 16
 """Elements of two arrays differ in size by this factor at most: bytes and quadruples of floats."""
 
@@ -49,9 +57,11 @@ def relation(read: Address, written: Address) -> Relation:
         return Relation.UNKNOWN
     if read.kind is AddressKind.DATA:
         return Relation.GATHERED
+    read, reads = _without_choices(read)
+    written, writes = _without_choices(written)
     mine, theirs = _axes(read.polynomial), _axes(written.polynomial)
     if not mine:
-        return Relation.BROADCAST if theirs else _by_offset(read, written, Fraction(1))
+        return Relation.BROADCAST if theirs else _by_offset(read, written, Fraction(1), reads, writes)
     if not mine.keys() <= theirs.keys():
         return _by_functions(mine, theirs)
     if mine.keys() < theirs.keys():
@@ -62,7 +72,7 @@ def relation(read: Address, written: Address) -> Relation:
     if ratio < 0:
         return Relation.REVERSED
     rest = _uniform(written.polynomial) == _scaled(_uniform(read.polynomial), ratio)
-    return _by_offset(read, written, ratio) if rest else Relation.DISPLACED
+    return _by_offset(read, written, ratio, reads, writes) if rest else Relation.DISPLACED
 
 
 def same_walk(a: Address, b: Address) -> bool | None:
@@ -148,13 +158,53 @@ def _short(axes: Axes) -> set[Monomial]:
     return {axis for axis, strides in axes.items() if strides.keys() == {()}}
 
 
-def _by_offset(read: Address, written: Address, ratio: Fraction) -> Relation:
+def _by_offset(read: Address, written: Address, ratio: Fraction, reads: Offsets, writes: Offsets) -> Relation:
     """Axes and strides agree: the same element where the bytes meet once both count in the same units."""
     if read.width is None or written.width is None:
         return Relation.UNKNOWN
-    start, end = read.offset * ratio, (read.offset + read.width) * ratio
-    meets = start < written.offset + written.width and written.offset < end
-    return Relation.OWN if meets else Relation.SHIFTED
+    for one in reads:
+        start, end = (read.offset + one) * ratio, (read.offset + one + read.width) * ratio
+        for other in writes:
+            first = written.offset + other
+            if start < first + written.width and first < end:
+                return Relation.OWN
+    return Relation.SHIFTED
+
+
+Offsets = tuple[int, ...]
+
+
+def _without_choices(address: Address) -> tuple[Address, Offsets]:
+    """The address without its choices between numbers, and what these may add."""
+    offsets, rest = {0}, {}
+    for monomial, coefficient in address.polynomial.terms:
+        values = _values(monomial[0]) if len(monomial) == 1 else None
+        if values is None or len(values) * len(offsets) > _MOST_OFFSETS:
+            rest[monomial] = coefficient
+        else:
+            offsets = {signed(o + v * coefficient & MASK) for o in offsets for v in values}
+    if len(offsets) == 1:
+        return address, (0,)
+    return replace(address, polynomial=Polynomial.make(rest)), tuple(sorted(offsets))
+
+
+@lru_cache(maxsize=4096)
+def _values(atom: Atom) -> Offsets | None:
+    """The numbers that an atom chooses from, None for another atom."""
+    if atom.kind is not AtomKind.FUNCTION or atom.name not in _CHOICES:
+        return None
+    found: set[int] = set()
+    for arm in atom.args:
+        sums = {arm.constant}
+        for monomial, coefficient in arm.without_constant.terms:
+            values = _values(monomial[0]) if len(monomial) == 1 else None
+            if values is None:
+                return None
+            sums = {s + v * coefficient & MASK for s in sums for v in values}
+        found |= sums
+        if len(found) > _MOST_OFFSETS:
+            return None
+    return tuple(sorted(found))
 
 
 def _by_functions(mine: Axes, theirs: Axes) -> Relation:

@@ -2,12 +2,14 @@
 
 Over data, and where asked for (the default) over guards and the branches that decide
 whether an instruction runs. A load stops the slice; its address is left out unless asked
-for. A load that must read what a store of the same thread wrote is gone through.
+for. A load that must read what a store of the same thread wrote is gone through. What a guarded
+instruction left in place counts only where somebody can see it (facts "stale" and
+"halves").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sassql.facts.accesses import Accesses
@@ -123,6 +125,8 @@ class Slices:
         self._atomic = {a.instruction for a in addresses if a.access in ("atomic", "both")}
         self._of: list[int] = self._control.blocks.of.tolist()
         self._end: list[int] = self._control.blocks.end.tolist()
+        self._stale: Mapping[int, frozenset[int]] = kernel.fact("stale")
+        self._halves: frozenset[int] = kernel.fact("halves")
         self._known: dict[tuple[int, int, bool, bool], Slice] = {}
         self._steps: dict[int, _Step] = {}
         self._branches: dict[int, tuple[int, ...]] = {}
@@ -207,11 +211,17 @@ class Slices:
                 before = self._control.blocks.predecessors[ssa.block[value]]
                 choosing = [b for b in before if len(self._control.blocks.successors[b]) > 1]
                 branches = tuple(self._end[block] - 1 for block in choosing)
-                return _Step(values=ssa.inputs[value], blocks=before, branches=branches)
+                return _Step(values=self._merged(value), blocks=before, branches=branches)
             case ValueKind.PSI:
-                return _Step(values=ssa.inputs[value], guard=ssa.guard(index))
+                return _Step(values=self._merged(value), guard=ssa.guard(index))
             case ValueKind.DEF:
                 return self._defined(value, index)
+
+    def _merged(self, value: int) -> tuple[int, ...]:
+        """The inputs of a merge that somebody can see."""
+        inputs = self.ssa.inputs[value]
+        unseen = self._stale.get(value)
+        return inputs if unseen is None else tuple(v for i, v in enumerate(inputs) if i not in unseen)
 
     def _defined(self, value: int, index: int) -> _Step:
         ssa = self.ssa
@@ -227,6 +237,8 @@ class Slices:
             step.ends = (End(UNKNOWN, index, f"{form.opcode} is not in the tables"),)
         else:
             ends, step.values = self._uses(index)
+            if index in self._halves:
+                step.values = step.values[:1]
             special = next((t.detail for t in templates(form) if t.operation == "special"), "")
             step.ends = (*ends, End(SPECIAL, index, special)) if special else ends
         return step
@@ -288,12 +300,9 @@ class Slices:
     def _routine(self, index: int) -> str:
         """Which of the compiler's arithmetic routines a call calls; empty for any other."""
         if self._routines is None:
-            blocks, functions = self._control.blocks, self.kernel.functions
-            self._routines = {}
-            for call in blocks.calls:
-                number = -1 if call.entry is None else blocks.function[call.entry]
-                name = routine(call.symbol if number < 0 else functions[number].name)
-                self._routines[call.index] = "" if name == SHUFFLE else name
+            callees: dict[int, str] = self.kernel.fact("callees")
+            named = {index: routine(callee) for index, callee in callees.items()}
+            self._routines = {index: name for index, name in named.items() if name != SHUFFLE}
         return self._routines.get(index, "")
 
     def _form(self, index: int) -> Form:

@@ -152,6 +152,7 @@ def _kernel(
         lines=cubin.lines,
         word_ids=words_alone,
         constants=section.constants,
+        linked=section.linked,
     )
 
 

@@ -43,6 +43,8 @@ from sassql.reading.sections import (
 )
 
 OLDEST_SM = 75
+ADDRESS_BANK = 4
+"""The constant bank of addresses: of variables, and of functions of the runtime (assert, printf, malloc)."""
 
 _CORRUPT = "the file is corrupt; build or copy it again"
 _LAYOUTS: dict[int, Literal["old", "new"]] = {0x33: "old", 0x41: "new"}
@@ -86,6 +88,8 @@ class CodeSection:
     indirect_targets: dict[int, tuple[int, ...]]
     resources: Resources
     constants: dict[int, bytes]
+    linked: dict[int, str]
+    """Words of the constant bank of addresses, by offset: whose address the loader puts there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +280,11 @@ def _code_section(tables: _Tables, section: Section) -> CodeSection:
         symbol_index=symbol,
         code=bytes(tables.content(section)),
         functions=tuple(function for _, function in found),
-        relocations=_relocations(tables, name),
+        relocations=_relocations(tables, f"text.{name}"),
         indirect_targets=dict(info.indirect_targets),
         resources=_resources(tables, section, symbol, info),
         constants=_constants(tables, name),
+        linked={r.offset: r.symbol for r in _relocations(tables, f"nv.constant{ADDRESS_BANK}")},
     )
 
 
@@ -291,7 +296,7 @@ def _constants(tables: _Tables, name: str) -> dict[int, bytes]:
 
 def _relocations(tables: _Tables, name: str) -> tuple[Relocation, ...]:
     found = []
-    for prefix, form in ((".rel.text.", "<QQ"), (".rela.text.", "<QQq")):
+    for prefix, form in ((".rel.", "<QQ"), (".rela.", "<QQq")):
         content = tables.content(tables.by_name.get(prefix + name))
         if len(content) % struct.calcsize(form):
             raise InputError(f"section {prefix}{printable(name)} has a wrong size", hint=_CORRUPT)
