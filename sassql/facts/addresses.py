@@ -66,8 +66,9 @@ class Base:
     """What an address counts from.
 
     ``kind`` is parameter, shared, frame, constant (a word of a constant bank, or the bank
-    itself for an access to one), table (a pointer from a table in a constant bank) or none. ``offset`` is the parameter's in bytes, or the
-    word's with the bank from bit 24 on, and ``name`` says it to people.
+    itself for an access to one), table (a pointer from a table in a constant bank) or none.
+    ``offset`` is the parameter's in bytes, or the word's with the bank from bit 24 on, and
+    ``name`` says it to people.
     """
 
     kind: str

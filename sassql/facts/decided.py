@@ -1,4 +1,6 @@
-"""Fact "decided": whether a predicate is known where an instruction takes effect, equal comparisons taken together.
+"""Fact "decided": whether a predicate is known where an instruction takes effect.
+
+Equal comparisons are taken together:
 
     ISETP.GE P1, R27, R16 ;  @!P1 LDG R4, [R2]  …  ISETP.GE P0, R17, R16 ;  @!P0 STG [R6], R4
 
@@ -44,7 +46,7 @@ class Decided:
         return self.formulas.constants.copies.root(predicate)
 
     def at(self, index: int, predicate: int) -> bool | None:
-        """Whether a predicate (a root) holds wherever instruction ``index`` takes effect; None where it is open."""
+        """Whether a predicate (a root) holds where instruction ``index`` has its effect; None where it is open."""
         guard, value = self.formulas.form(index).guard, self.ssa.guard(index)
         own = (-1, False) if guard is None or value is None else (self.root(value), not guard.inverted)
         key = (int(self.blocks.of[index]), *own)

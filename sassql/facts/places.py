@@ -128,6 +128,8 @@ def same_buffer(store: Address, load: Address) -> bool | None:
         return False
     if "none" in (store.base.kind, load.base.kind):
         return None
+    if "table" in (store.base.kind, load.base.kind) and store.base != load.base:
+        return None  # a table may hold any pointer
     return store.base == load.base
 
 

@@ -166,7 +166,7 @@ class Kernel:
     constants: dict[int, bytes] = field(default_factory=dict)
     """Constant banks that the compiler filled for this kernel, by number; bank 0 is the launch's."""
     linked: dict[int, str] = field(default_factory=dict)
-    """Words of constant bank 4 that the loader fills in, by offset: the symbol whose address it puts there."""
+    """Words of constant bank 4 that the loader fills in, by offset: whose address it puts there."""
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
     _rows: list[int] | None = field(default=None, repr=False)
 
