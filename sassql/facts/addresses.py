@@ -34,6 +34,7 @@ from sassql.facts.polynomials import (
     signed,
     special,
 )
+from sassql.isa.access import bytes_of
 from sassql.isa.launch import Launch
 from sassql.isa.spaces import Space, Touch, touches_of
 from sassql.model.form import Form
@@ -66,7 +67,8 @@ class Base:
     """What an address counts from.
 
     ``kind`` is parameter, shared, frame, constant (a word of a constant bank, or the bank
-    itself for an access to one), table (a pointer from a table in a constant bank) or none.
+    itself for an access to one), table (a pointer from a table in a constant bank), loaded (a
+    pointer from memory) or none.
     ``offset`` is the parameter's in bytes, or the word's with the bank from bit 24 on, and
     ``name`` says it to people.
     """
@@ -286,6 +288,8 @@ class _Maker:
         once = Polynomial.number(1)
         plain = [atom for atom in whole.atoms if self._may_point(atom) and whole.coefficient(atom) == once]
         hidden = [atom for atom in mentioned(whole) if self._is_pointer(atom) and atom not in plain]
+        if not plain and not any(hidden):
+            return self._loaded(whole)
         if len(plain) != 1 or any(hidden):
             return NO_BASE, whole
         atom = plain[0]
@@ -293,6 +297,17 @@ class _Maker:
             return Base("table", 0, str(atom)), whole - Polynomial.of(atom)
         kind = "parameter" if atom.kind is AtomKind.PARAMETER else "constant"
         return Base(kind, atom.number, atom.name), whole - Polynomial.of(atom)
+
+    def _loaded(self, whole: Polynomial) -> tuple[Base, Polynomial]:
+        """A pointer that was loaded: the only loaded value that is added once, and 8 bytes wide."""
+        once = Polynomial.number(1)
+        found = [a for a in whole.atoms if a.kind is AtomKind.LOAD and whole.coefficient(a) == once]
+        if len(found) != 1 or self.formulas.ssa.unit[found[0].number] != 0:
+            return NO_BASE, whole
+        form = self.formulas.form(self.formulas.ssa.instruction[found[0].number])
+        if bytes_of(form) != _POINTER:
+            return NO_BASE, whole
+        return Base("loaded", found[0].number, str(found[0])), whole - Polynomial.of(found[0])
 
     def _may_point(self, atom: Atom) -> bool:
         """True for the low word of what can be a pointer: 8 bytes, or a part of a structure."""

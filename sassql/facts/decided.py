@@ -46,7 +46,7 @@ class Decided:
         return self.formulas.constants.copies.root(predicate)
 
     def at(self, index: int, predicate: int) -> bool | None:
-        """Whether a predicate (a root) holds where instruction ``index`` has its effect; None where it is open."""
+        """Whether a predicate (a root) holds where instruction ``index`` acts; None where that is open."""
         guard, value = self.formulas.form(index).guard, self.ssa.guard(index)
         own = (-1, False) if guard is None or value is None else (self.root(value), not guard.inverted)
         key = (int(self.blocks.of[index]), *own)

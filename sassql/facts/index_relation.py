@@ -176,35 +176,56 @@ Offsets = tuple[int, ...]
 
 def _without_choices(address: Address) -> tuple[Address, Offsets]:
     """The address without its choices between numbers, and what these may add."""
-    offsets, rest = {0}, {}
+    offsets, rest, changed = {0}, Polynomial(), False
     for monomial, coefficient in address.polynomial.terms:
-        values = _values(monomial[0]) if len(monomial) == 1 else None
-        if values is None or len(values) * len(offsets) > _MOST_OFFSETS:
-            rest[monomial] = coefficient
-        else:
-            offsets = {signed(o + v * coefficient & MASK) for o in offsets for v in values}
-    if len(offsets) == 1:
-        return address, (0,)
-    return replace(address, polynomial=Polynomial.make(rest)), tuple(sorted(offsets))
+        chosen = _chosen(monomial)
+        others = Polynomial.make({tuple(a for a in monomial if a is not chosen): coefficient})
+        found = None if chosen is None else _alternatives(chosen)
+        if found is None or len(found[1]) * len(offsets) > _MOST_OFFSETS:
+            rest += Polynomial.make({monomial: coefficient})
+            continue
+        changed = True
+        rest += others.product(found[0]) or Polynomial()
+        if len(monomial) == 1:
+            offsets = {signed(o + v * coefficient & MASK) for o in offsets for v in found[1]}
+    return (replace(address, polynomial=rest), tuple(sorted(offsets))) if changed else (address, (0,))
+
+
+def _chosen(monomial: Monomial) -> Atom | None:
+    """The only choice of a term, where everything else in it is the same for all threads."""
+    varying = [atom for atom in monomial if _varies(atom) or atom.name in _CHOICES]
+    return varying[0] if len(varying) == 1 and varying[0].name in _CHOICES else None
 
 
 @lru_cache(maxsize=4096)
-def _values(atom: Atom) -> Offsets | None:
-    """The numbers that an atom chooses from, None for another atom."""
-    if atom.kind is not AtomKind.FUNCTION or atom.name not in _CHOICES:
+def _alternatives(atom: Atom) -> tuple[Polynomial, Offsets] | None:
+    """What a choice is apart from numbers, and the numbers that it chooses from; None for another choice."""
+    if atom.kind is not AtomKind.FUNCTION:
         return None
-    found: set[int] = set()
-    for arm in atom.args:
-        sums = {arm.constant}
-        for monomial, coefficient in arm.without_constant.terms:
-            values = _values(monomial[0]) if len(monomial) == 1 else None
-            if values is None:
-                return None
-            sums = {s + v * coefficient & MASK for s in sums for v in values}
-        found |= sums
-        if len(found) > _MOST_OFFSETS:
+    found = {_sums(arm) for arm in atom.args}
+    if None in found:
+        return None
+    rests = {arm[0] for arm in found if arm is not None}
+    numbers = {n for arm in found if arm is not None for n in arm[1]}
+    if len(rests) != 1 or len(numbers) > _MOST_OFFSETS:
+        return None
+    return rests.pop(), tuple(sorted(numbers))
+
+
+def _sums(arm: Polynomial) -> tuple[Polynomial, Offsets] | None:
+    """An arm of a choice, choices in it made one by one."""
+    sums, rest = {arm.constant}, Polynomial()
+    for monomial, coefficient in arm.without_constant.terms:
+        inner = monomial[0] if len(monomial) == 1 and monomial[0].name in _CHOICES else None
+        found = None if inner is None else _alternatives(inner)
+        if found is None:
+            rest += Polynomial.make({monomial: coefficient})
+        else:
+            rest += found[0].times(coefficient)
+            sums = {s + v * coefficient & MASK for s in sums for v in found[1]}
+        if len(sums) > _MOST_OFFSETS:
             return None
-    return tuple(sorted(found))
+    return rest, tuple(sorted(sums))
 
 
 def _by_functions(mine: Axes, theirs: Axes) -> Relation:

@@ -14,6 +14,8 @@ from sassql.facts.loops import Loops
 from sassql.facts.polynomials import Atom, AtomKind, Polynomial, mentioned
 from sassql.isa.spaces import Space
 
+_ANYWHERE = frozenset(("table", "loaded"))
+"""Pointers that came from a table or from memory may be equal to any other."""
 _GENERIC = (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.GENERIC)
 
 
@@ -128,8 +130,8 @@ def same_buffer(store: Address, load: Address) -> bool | None:
         return False
     if "none" in (store.base.kind, load.base.kind):
         return None
-    if "table" in (store.base.kind, load.base.kind) and store.base != load.base:
-        return None  # a table may hold any pointer
+    if store.base != load.base and _ANYWHERE & {store.base.kind, load.base.kind}:
+        return None
     return store.base == load.base
 
 
