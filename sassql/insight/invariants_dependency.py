@@ -227,6 +227,9 @@ class Dependencies:
         for reason, places in (*value.unknown.items(), *one.control.unknown.items()):
             verdict.open += [(reason, index) for index in places or {-1}]
         verdict.open += [("other lanes decide which way is taken", i) for i in one.control.exchanges]
+        verdict.open += [
+            (f"stores were not all compared with loads: {r}", -1) for r in self.flow.memory.incomplete
+        ]
         for load in sorted(value.crossed):
             against, open_ = self._crossing(load)
             verdict.against += against

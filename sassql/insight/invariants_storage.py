@@ -66,7 +66,9 @@ class Storage:
         buffer = str(first.base) or "?"
         read = tuple(dict.fromkeys(r for a in addresses for r in readers[a.instruction]))
         premise = ""
-        if fate == POSSIBLY:
+        if fate == OUTPUT and self.flow.memory.incomplete:
+            premise = f"no load of this kernel reads it: {self.flow.memory.incomplete[0]}"
+        elif fate == POSSIBLY:
             premise = "which buffer the address belongs to"
         elif fate in (ROUND_TRIP, OVERWRITTEN):
             premise = f"no other parameter points into {buffer}"

@@ -455,6 +455,19 @@ def test_a_small_budget_gives_unknown_and_says_so(found):
     assert not any(output.independence == "proven" for output in result.outputs)
 
 
+def test_what_memory_flow_left_out_is_never_a_proof(lowering, monkeypatch):
+    from sassql.facts import memory_flow
+
+    kernel = lowering("rt_barrier_own")
+    kernel.forget()
+    monkeypatch.setattr(memory_flow, "MOST_STEPS", 0)
+    result = invariants(kernel)
+    kernel.forget()
+
+    assert result.independence != "proven"
+    assert any("too many steps" in reason for reason in result.open)
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_elementwise_classes_are_proven_and_no_others(lowering, arch):
     """The truth of the whole corpus: classes of names.tsv, and elementwise kernels of other classes."""
