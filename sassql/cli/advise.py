@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from sassql.cli.advice_text import group_lines, kernel_lines
-from sassql.cli.inputs import input_options, matches
+from sassql.cli.inputs import code_of, input_options, matches, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
-from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, Problem, UsageError
+from sassql.errors import Problem, UsageError
 from sassql.insight.advice import RULES, group_advice
 from sassql.insight.advice import advise as advise_kernel
 from sassql.insight.launch import read_table
@@ -107,7 +107,7 @@ def advise(
     _notes(kernels, problems)
     counted = ", ".join(f"{n} of rule {rule}" for rule, n in sorted(told.items()))
     click.echo(f"{len(kernels)} kernels, {told.total()} findings{': ' if counted else ''}{counted}", err=True)
-    ctx.exit(_code(told, problems))
+    ctx.exit(code_of(problems, found=bool(told)))
 
 
 def _named(kernel: Kernel, glob: str) -> bool:
@@ -156,15 +156,4 @@ def _notes(kernels: list[dict[str, Any]], problems: list[Problem]) -> None:
     for record in kernels:
         for note in record["notes"]:
             click.echo(click.style("note: ", fg="cyan") + f"{record['kernel']}: {note}", err=True)
-    for problem in problems:
-        style = {"fg": "red"} if problem.exit_code else {"fg": "cyan"}
-        word = "error" if problem.exit_code else "note"
-        click.echo(click.style(f"{word}: ", **style) + str(problem), err=True)  # type: ignore[arg-type]
-
-
-def _code(told: Counter[int], problems: list[Problem]) -> int:
-    codes = {problem.exit_code for problem in problems}
-    for code in (EXIT_TOOL, EXIT_INPUT):
-        if code in codes:
-            return code
-    return EXIT_FOUND if told else EXIT_NOTHING
+    show_problems(problems)

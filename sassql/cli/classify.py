@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from sassql.cli.inputs import input_options, matches
+from sassql.cli.inputs import code_of, input_options, matches, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
-from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, Problem
+from sassql.errors import Problem
 from sassql.insight.classify import question
 from sassql.model.kernel import Kernel
 from sassql.reading.load import Options, architectures
@@ -69,12 +69,10 @@ def classify(
                         yield _unanswered(problem)
 
     write_rows(records(), format, columns=None if format == "jsonl" else COLUMNS)
-    for problem in problems:
-        if not problem.exit_code:
-            click.echo(click.style("note: ", fg="cyan") + str(problem), err=True)
+    show_problems(problem for problem in problems if not problem.exit_code)
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common())
     click.echo(f"{classes.total()} kernels{': ' if told else ''}{told}", err=True)
-    ctx.exit(_code(classes, problems))
+    ctx.exit(code_of(problems, found=bool(classes)))
 
 
 def _named(kernel: Kernel, glob: str) -> bool:
@@ -104,11 +102,3 @@ def _for_people(record: dict[str, Any]) -> dict[str, Any]:
     told = [f"{name} x{n}" if n > 1 else name for name, n in names.most_common(SHOWN)]
     more = f" … {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return {**record, "motifs": ", ".join(told) + more}
-
-
-def _code(classes: Counter[str], problems: list[Problem]) -> int:
-    codes = {problem.exit_code for problem in problems}
-    for code in (EXIT_TOOL, EXIT_INPUT):
-        if code in codes:
-            return code
-    return EXIT_FOUND if classes else EXIT_NOTHING

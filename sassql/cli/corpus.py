@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 
+from sassql.cli.inputs import code_of
 from sassql.cli.output import format_option, write_rows
 from sassql.corpus import build as building
 from sassql.corpus.manifest import Manifest, load_manifest
-from sassql.errors import EXIT_INPUT, EXIT_TOOL, EXIT_USAGE, Problem
 from sassql.reading.tools import sort_key
 
 _BUILD_COLUMNS = ("source", "arch", "compiled", "seconds", "cubin")
@@ -93,7 +93,7 @@ def build(folder: Path, arch: str | None, jobs: int | None, format: str) -> None
         err=True,
     )
     if result.problems:
-        click.get_current_context().exit(_exit_code(result.problems))
+        click.get_current_context().exit(code_of(result.problems))
 
 
 @corpus.command()
@@ -175,8 +175,3 @@ def _bar() -> Iterator[building.Progress | None]:
             shown.update(task, completed=done, total=total or None, description=label or "compiling")
 
         yield progress
-
-
-def _exit_code(problems: Sequence[Problem]) -> int:
-    codes = {problem.exit_code for problem in problems}
-    return next(code for code in (EXIT_USAGE, EXIT_TOOL, EXIT_INPUT) if code in codes)

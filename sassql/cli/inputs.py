@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -93,10 +93,7 @@ class Reading:
     def finish(self, *, found: bool = True) -> int:
         """Print the problems on stderr and return the exit code of the call."""
         serious = [p for p in self.problems if p.exit_code]
-        for problem in self.problems[:SHOWN_PROBLEMS]:
-            style = {"fg": "red"} if problem.exit_code else {"fg": "cyan"}
-            word = "error" if problem.exit_code else "note"
-            click.echo(click.style(f"{word}: ", **style) + str(problem), err=True)  # type: ignore[arg-type]
+        show_problems(self.problems[:SHOWN_PROBLEMS])
         if len(self.problems) > SHOWN_PROBLEMS:
             click.echo(f"… and {len(self.problems) - SHOWN_PROBLEMS} more", err=True)
         if self.unknown:
@@ -106,14 +103,26 @@ class Reading:
             )
         if self.kernel_glob is not None and self.kernels_read and not self.kernels_wanted:
             click.echo(f"note: no kernel of {self.kernels_read} is named {self.kernel_glob!r}", err=True)
-        for code in _PRECEDENCE:
-            if any(p.exit_code == code for p in serious):
-                return code
-        if not self.modules_read and not serious:
+        if serious:
+            return code_of(self.problems)
+        if not self.modules_read:
             click.echo(f"note: nothing for the architectures {self.arch}", err=True)
-        elif not self.kernels_read and not serious:
+        elif not self.kernels_read:
             click.echo("note: what was read holds no kernel", err=True)
         return EXIT_FOUND if found and self.modules_read else EXIT_NOTHING
+
+
+def show_problems(problems: Iterable[Problem]) -> None:
+    """Each on a line of its own on stderr: errors, and notes of what does not count as one."""
+    for problem in problems:
+        word, colour = ("error", "red") if problem.exit_code else ("note", "cyan")
+        click.echo(click.style(f"{word}: ", fg=colour) + str(problem), err=True)
+
+
+def code_of(problems: Iterable[Problem], *, found: bool = True) -> int:
+    """The exit code of a call: that of the gravest problem, else whether something was found."""
+    codes = {problem.exit_code for problem in problems}
+    return next((code for code in _PRECEDENCE if code in codes), EXIT_FOUND if found else EXIT_NOTHING)
 
 
 def unknown_opcodes(module: Module) -> Counter[str]:

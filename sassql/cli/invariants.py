@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from sassql.cli.inputs import input_options, matches
+from sassql.cli.inputs import code_of, input_options, matches, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
-from sassql.errors import EXIT_FOUND, EXIT_INPUT, EXIT_NOTHING, EXIT_TOOL, Problem
+from sassql.errors import Problem
 from sassql.insight.invariants import question
 from sassql.model.kernel import Kernel
 from sassql.reading.load import Options, architectures
@@ -91,14 +91,10 @@ def invariants(
     else:
         for record in records():
             _print(record)
-    for problem in problems:
-        style = {"fg": "red"} if problem.exit_code else {"fg": "cyan"}
-        click.echo(
-            click.style("error: " if problem.exit_code else "note: ", fg=style["fg"]) + str(problem), err=True
-        )
+    show_problems(problems)
     told = ", ".join(f"{count} {name}" for name, count in answers.most_common())
     click.echo(f"{answers.total()} kernels{f': independence {told}' if told else ''}", err=True)
-    ctx.exit(_code(answers, problems))
+    ctx.exit(code_of(problems, found=bool(answers)))
 
 
 def _named(kernel: Kernel, glob: str) -> bool:
@@ -201,11 +197,3 @@ def _print_dependency(statement: dict[str, Any]) -> None:
     because = " ".join(statement["because"][:MOST_PLACES])
     told = f" ({because})" if because else ""
     echo(f"    independent: {statement['independence']}, {statement['why']}{told}")
-
-
-def _code(answers: Counter[str], problems: list[Problem]) -> int:
-    codes = {problem.exit_code for problem in problems}
-    for code in (EXIT_TOOL, EXIT_INPUT):
-        if code in codes:
-            return code
-    return EXIT_FOUND if answers else EXIT_NOTHING
