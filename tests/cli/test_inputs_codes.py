@@ -7,7 +7,7 @@ VERBS = ["inspect", "show", "classify", "invariants", "advise"]
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_path_that_is_not_there_is_bad_usage(sassql, verb, tmp_path):
-    done = sassql(verb, tmp_path / "nothing.cubin")
+    done = sassql(verb, tmp_path / "nothing.cubin", "--format", "jsonl")
     assert done.code == 2
     assert "no such file or folder" in done.out + done.err
 
@@ -16,6 +16,6 @@ def test_a_path_that_is_not_there_is_bad_usage(sassql, verb, tmp_path):
 def test_a_file_that_is_no_kernel_is_bad_input(sassql, verb, tmp_path):
     file = tmp_path / "words.cubin"
     file.write_text("words\n")
-    done = sassql(verb, file)
+    done = sassql(verb, file, "--format", "jsonl")
     assert done.code == 3
     assert "words.cubin" in done.out + done.err
