@@ -120,13 +120,18 @@ class Stages:
     # --- one thread
 
     def _threads(self) -> Iterator[Stage]:
-        whole = self.rows["thread_reduce"]
-        for row in whole or [row for part in PARTS for row in self.rows[part]]:
+        for row in self.rows["thread_reduce"] or self._parts():
             indices, columns = self.numbers(row), row.columns
             loops = self.carried(indices) if columns.get("loop") != "no" else ()
             yield Stage(
                 THREAD, _word(columns, "op"), _word(columns, "dtype"), "", indices, row.status, loops=loops
             )
+
+    def _parts(self) -> list[Row]:
+        """Rows of the parts; a maximum may belong to a running state that was not looked for to the end."""
+        found = [row for part in PARTS for row in self.rows[part]]
+        is_state = any("online_softmax" in reason for reason in self.gave_up) or self.rows["online_softmax"]
+        return [row for row in found if not (is_state and row.columns.get("op") == "max")]
 
     def _fragments(self) -> Iterator[Stage]:
         """Tensor-core accumulators: each instruction folds along the fragment's inner axis."""
