@@ -131,64 +131,117 @@ class AnyScope(Protocol):
         ...
 
 
+Meaning = Callable[[AnyScope], object]
+"""What an expression is in a scope."""
+
+_MOST_KNOWN = 50_000
+"""Expressions whose meaning is kept; then they are made anew."""
+_known: dict[int, tuple[Expression, Meaning]] = {}
+
+
 def evaluate(expression: Expression, scope: AnyScope) -> object:
     """The value of an expression: a number, a text, a truth value, unknown, or `Many` of them."""
-    return _EVALUATORS[type(expression)](expression, scope)
+    known = _known.get(id(expression))
+    return (meaning(expression) if known is None else known[1])(scope)
 
 
-def _call(call: Call, scope: AnyScope) -> object:
+def meaning(expression: Expression) -> Meaning:
+    """An expression as a function, made once: a condition is asked thousands of times.
+
+    The expression is kept with it, so that its number stays its own.
+    """
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    made = _MEANINGS[type(expression)](expression)
+    _known[id(expression)] = expression, made
+    return made
+
+
+def _attribute(part: Attribute) -> Meaning:
+    base, name = meaning(part.base), part.name
+    return lambda scope: scope.attribute(base(scope), name)
+
+
+def _call(call: Call) -> Meaning:
     match call.function:
         case Attribute(base=base, name=name):
-            return scope.method(evaluate(base, scope), name, call.arguments)
+            of, arguments = meaning(base), call.arguments
+            return lambda scope: scope.method(of(scope), name, arguments)
         case Symbol(name=name):
-            return FUNCTIONS[name]([evaluate(a, scope) for a in call.arguments])
-    return None
+            function, given = FUNCTIONS[name], [meaning(a) for a in call.arguments]
+            return lambda scope: function([a(scope) for a in given])
+    return lambda scope: None
 
 
-def _unary(unary: Unary, scope: AnyScope) -> object:
+def _unary(unary: Unary) -> Meaning:
+    operand = meaning(unary.operand)
     if unary.operator == "not":
-        holds = truth(unary.operand, scope)
-        return None if holds is None else not holds
-    number = single(evaluate(unary.operand, scope))
-    return -number if isinstance(number, int | float) else None
+
+        def opposite(scope: AnyScope) -> object:
+            holds = _truth(operand(scope))
+            return None if holds is None else not holds
+
+        return opposite
+
+    def negative(scope: AnyScope) -> object:
+        number = single(operand(scope))
+        return -number if isinstance(number, int | float) else None
+
+    return negative
 
 
-def _of_two(binary: Binary, scope: AnyScope) -> object:
-    operator = binary.operator
-    if operator in ("and", "or"):
-        left, decisive = truth(binary.left, scope), operator == "or"
-        return left if left is decisive else _logic(decisive, left, truth(binary.right, scope))
-    return _binary(operator, single(evaluate(binary.left, scope)), single(evaluate(binary.right, scope)))
+def _of_two(binary: Binary) -> Meaning:
+    operator, left, right = binary.operator, meaning(binary.left), meaning(binary.right)
+    if operator not in ("and", "or"):
+        return lambda scope: _binary(operator, single(left(scope)), single(right(scope)))
+    decisive = operator == "or"
+
+    def both(scope: AnyScope) -> object:
+        first = _truth(left(scope))
+        return first if first is decisive else _logic(decisive, first, _truth(right(scope)))
+
+    return both
 
 
-def _membership(membership: Membership, scope: AnyScope) -> object:
-    choices = [single(evaluate(c, scope)) for c in membership.choices]
-    return _member(single(evaluate(membership.item, scope)), choices)
+def _membership(membership: Membership) -> Meaning:
+    item, choices = meaning(membership.item), [meaning(c) for c in membership.choices]
+    return lambda scope: _member(single(item(scope)), [single(c(scope)) for c in choices])
 
 
-def _matches(matches: Matches, scope: AnyScope) -> object:
-    text = single(evaluate(matches.item, scope))
-    return re.search(matches.pattern, text) is not None if isinstance(text, str) else None
+def _matches(matches: Matches) -> Meaning:
+    item, pattern = meaning(matches.item), re.compile(matches.pattern)
+
+    def found(scope: AnyScope) -> object:
+        text = single(item(scope))
+        return pattern.search(text) is not None if isinstance(text, str) else None
+
+    return found
 
 
-_EVALUATORS: dict[type, Callable[[Any, AnyScope], object]] = {
-    Literal: lambda literal, scope: literal.value,
-    ClassLiteral: lambda literal, scope: f"<{literal.name}>",
-    Name: lambda name, scope: scope.name(name),
-    Symbol: lambda symbol, scope: scope.symbol(symbol.name),
-    Attribute: lambda part, scope: scope.attribute(evaluate(part.base, scope), part.name),
+def _fixed(value: object) -> Meaning:
+    return lambda scope: value
+
+
+_MEANINGS: dict[type, Callable[[Any], Meaning]] = {
+    Literal: lambda literal: _fixed(literal.value),
+    ClassLiteral: lambda literal: _fixed(f"<{literal.name}>"),
+    Name: lambda name: lambda scope: scope.name(name),
+    Symbol: lambda symbol: lambda scope: scope.symbol(symbol.name),
+    Attribute: _attribute,
     Call: _call,
     Unary: _unary,
     Binary: _of_two,
     Membership: _membership,
     Matches: _matches,
 }
-"""By class: a `match` over all of them costs more than the work itself."""
 
 
 def truth(expression: Expression, scope: AnyScope) -> bool | None:
     """The truth value of a condition; unknown where it is no truth value."""
-    value = evaluate(expression, scope)
+    return _truth(evaluate(expression, scope))
+
+
+def _truth(value: object) -> bool | None:
     if isinstance(value, MotifRows):
         return value.truth
     value = single(value)
