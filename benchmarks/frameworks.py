@@ -8,8 +8,8 @@ Prints, for the part of the kernels that the rules were tuned on and for the res
 the confusion of families and classes, precision, recall and F1 of each class, the macro-F1, what gave up, and the time.
 `families.tsv` gives the families; the classifier never sees a name.
 
-`--sample N` takes N kernels of each family and name of a library, spread by size, and one of each name that decides
-nothing. `--tuned` names files (parts of their names) that were tuned on; of files under `--half` the half
+`--sample N` takes N kernels of each family and name of a library, spread by size, and `--rest N` (1)
+of each name that decides nothing. `--tuned` names files (parts of their names) that were tuned on; of files under `--half` the half
 of the kernels with an even hash of the name was. A kernel that reads and writes no memory but its own stack was
 built for another architecture: its name decides nothing, and it is counted as empty.
 """
@@ -96,7 +96,7 @@ class Sample:
         self.of: dict[str, set[str]] = {}
         self.library: dict[str, str] = {}
 
-    def take(self, path: Path, options: Options, families: Families, count: int) -> None:
+    def take(self, path: Path, options: Options, families: Families, count: int, rest: int) -> None:
         """Choose among the kernels of a file: no more is read than its symbols."""
         groups: dict[tuple[str, str], list[tuple[int, int, str, int]]] = defaultdict(list)
         cubins: list[bytes] = []
@@ -117,7 +117,7 @@ class Sample:
                     groups[key].append((len(section.code), hashed(section.name), section.name, len(cubins)))
             cubins.append(raw.data)
         for (family_name, _), kernels in groups.items():
-            for _, _, name, number in spread(kernels, count if family_name else 1):
+            for _, _, name, number in spread(kernels, count if family_name else rest):
                 self._keep(path, number, cubins[number], name)
 
     def _keep(self, path: Path, number: int, data: bytes, name: str) -> None:
@@ -152,7 +152,7 @@ def classified(arguments: argparse.Namespace, problems: list[str]) -> Iterator[R
         sample = Sample(Path(folder))
         for path in arguments.paths:
             for file in load.files_of(path) if path.is_dir() else [path]:
-                sample.take(file, options, families, arguments.sample)
+                sample.take(file, options, families, arguments.sample, arguments.rest)
         batch = Batch(timed, options, select=sample.has, jobs=arguments.jobs)
         for record in answers(batch, [Path(folder)], problems):
             yield {**record, "file": sample.library[Path(record["file"]).name]}
@@ -261,6 +261,7 @@ def main() -> int:
     parser.add_argument("--arch")
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--sample", type=int, default=0, help="kernels of each family and name")
+    parser.add_argument("--rest", type=int, default=1, help="kernels of each name that decides nothing")
     parser.add_argument("--tuned", action="append", default=[], help="part of a file's name")
     parser.add_argument("--half", action="append", default=[], help="part of a file's name")
     parser.add_argument("--jsonl", type=Path, help="write the record of each kernel here")
