@@ -30,7 +30,7 @@ from typing import Any
 
 from sassql.corpus.batch import Batch
 from sassql.errors import SassqlError
-from sassql.insight.classify import question
+from sassql.insight.classify import question, rules
 from sassql.isa.classes import opcodes
 from sassql.model.demangle import demangle
 from sassql.model.kernel import Kernel
@@ -57,6 +57,28 @@ class Families:
             if pattern.search(name):
                 return None if family == "-" else (family, classes)
         return None
+
+
+def quick() -> Callable[[Kernel], Row]:
+    """The class alone, with the seconds that it took."""
+    known = rules()
+
+    def answer(kernel: Kernel) -> Row:
+        start = time.perf_counter()
+        name, status = known.class_of(kernel)
+        return {
+            "file": kernel.source.file,
+            "kernel": kernel.name,
+            "arch": kernel.arch,
+            "class": name,
+            "status": status,
+            "instructions": len(kernel.form_ids),
+            "opcodes": dict(kernel.forms.count_opcodes(kernel.form_ids)),
+            "motifs": [],
+            "seconds": round(time.perf_counter() - start, 4),
+        }
+
+    return answer
 
 
 def timed() -> Callable[[Kernel], Row]:
@@ -144,8 +166,9 @@ def spread(kernels: list[tuple[int, int, str, int]], count: int) -> Iterator[tup
 def classified(arguments: argparse.Namespace, problems: list[str]) -> Iterator[Row]:
     """The records of the kernels of all files; what failed goes to ``problems``."""
     options = Options(architectures(arguments.arch))
+    setup = quick if arguments.quick else timed
     if not arguments.sample:
-        yield from answers(Batch(timed, options, jobs=arguments.jobs), arguments.paths, problems)
+        yield from answers(Batch(setup, options, jobs=arguments.jobs), arguments.paths, problems)
         return
     families = Families()
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +176,7 @@ def classified(arguments: argparse.Namespace, problems: list[str]) -> Iterator[R
         for path in arguments.paths:
             for file in load.files_of(path) if path.is_dir() else [path]:
                 sample.take(file, options, families, arguments.sample, arguments.rest)
-        batch = Batch(timed, options, select=sample.has, jobs=arguments.jobs)
+        batch = Batch(setup, options, select=sample.has, jobs=arguments.jobs)
         for record in answers(batch, [Path(folder)], problems):
             yield {**record, "file": sample.library[Path(record["file"]).name]}
 
@@ -262,6 +285,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--sample", type=int, default=0, help="kernels of each family and name")
     parser.add_argument("--rest", type=int, default=1, help="kernels of each name that decides nothing")
+    parser.add_argument("--quick", action="store_true", help="find the class alone, not all motifs")
     parser.add_argument("--tuned", action="append", default=[], help="part of a file's name")
     parser.add_argument("--half", action="append", default=[], help="part of a file's name")
     parser.add_argument("--jsonl", type=Path, help="write the record of each kernel here")

@@ -89,10 +89,28 @@ class Rules:
 
     def rows(self, kernel: Kernel) -> dict[str, list[Row]]:
         """The rows of every motif that a rule names."""
-        return {
-            name: match_motif(plan, kernel, Budget(self._budget)) if is_meant_for(plan, kernel.arch) else []
-            for name, plan in sorted(self._plans.items())
-        }
+        return {name: self.rows_of(name, kernel) or [] for name in sorted(self._plans)}
+
+    def rows_of(self, name: str, kernel: Kernel) -> list[Row] | None:
+        """The rows of one motif; None where no rule names it."""
+        plan = self._plans.get(name)
+        if plan is None:
+            return None
+        return match_motif(plan, kernel, Budget(self._budget)) if is_meant_for(plan, kernel.arch) else []
+
+    def class_of(self, kernel: Kernel) -> tuple[str, str]:
+        """Name and status as `classify` gives them; what can no longer change the name is not looked for."""
+        found: dict[str, list[Row]] = {}
+        view, answers = View(kernel, False), list[ClassAnswer]()
+        for rule, names in self._rules:
+            for name in names:
+                if name not in found and (rows := self.rows_of(name, kernel)) is not None:
+                    found[name] = rows
+            holds = truth(rule.condition, _RuleScope(view, found))
+            answers.append(ClassAnswer(rule.name, rule.priority, holds, names))
+            if holds:
+                break
+        return _chosen(answers)
 
     def classify(self, kernel: Kernel) -> Classification:
         """The class of a kernel, with what every rule says."""
