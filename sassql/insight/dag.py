@@ -78,6 +78,8 @@ class Dag:
         self._constants: dict[tuple[int, int], int] = {}
         self._schedule: tuple[int, list[Group]] = (0, [])
         self._leaves: dict[tuple[str, str], Ids] = {}
+        self.origins: dict[int, int] = {}
+        """64-bit extremes that were made of words, and the comparison that their words were selected by."""
         self.const, self.leaf = self.number(CONST), self.number(LEAF)
         self.pack_number = self.number(PACK)
         self.halves = (self.number(LOW_HALF), self.number(HIGH_HALF))

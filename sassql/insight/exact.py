@@ -28,7 +28,8 @@ from sassql.insight.hashing import (
     signed,
     where,
 )
-from sassql.insight.predicates import comparison, table_of_predicates
+from sassql.insight.predicates import any_bit, comparison, table_of_predicates
+from sassql.insight.selects import Selects
 
 Places = npt.NDArray[np.int64]
 Rule = Callable[["Exact", "Call"], Words]
@@ -50,24 +51,15 @@ class Call:
 
     def hash(self, place: int) -> Words:
         """The hashes of an argument as a float, a predicate or plain bits."""
-        found = self.forms.hashes[self.arguments[place]]
-        whole = self.forms.integer[self.arguments[place]]
-        return where(whole, mix("bits of an integer", found), found) if whole.any() else found
+        return self.forms.bits(self.arguments[place])
 
     def linear(self, place: int) -> Words:
         """The hashes of an argument as an integer."""
-        nodes = self.arguments[place]
-        found = self.forms.hashes[nodes]
-        found = where(self.forms.integer[nodes], found, mix("integer", found))
-        known, bits = self.constant(place)
-        return where(known, bits.astype(np.uint32)[:, None] * seed("one"), found) if known.any() else found
+        return self.forms.whole(self.arguments[place])
 
     def constant(self, place: int) -> tuple[Mask, npt.NDArray[np.uint64]]:
         """Where an argument is a constant, and its bits."""
-        dag, nodes = self.forms.dag, self.arguments[place]
-        known = self.forms.constant[nodes]
-        low, high = dag.arguments[:2, nodes].view(np.uint32).astype(np.uint64)
-        return known, np.where(known, low | high << np.uint64(32), 0)
+        return self.forms.known(self.arguments[place])
 
     def is_constant(self, place: int, bits: int) -> Mask:
         """Where an argument is the constant ``bits``."""
@@ -93,6 +85,7 @@ class Exact:
         codes = [n for n, operation in enumerate(dag.operations) if operation.name == CONST]
         self.constant = np.isin(dag.codes[: dag.size], codes)
         self.extremes: Extremes = Extremes(self, None if base is None else base.extremes)
+        self.selects = Selects(self)
         for group in dag.schedule():
             nodes = nodes_of(group, self.alive)
             if len(nodes):
@@ -101,6 +94,24 @@ class Exact:
     def of(self, nodes: Ids) -> Words:
         """The hashes of nodes."""
         return self.hashes[nodes]
+
+    def bits(self, nodes: Ids) -> Words:
+        """The hashes of nodes as floats, predicates or plain bits."""
+        found: Words = self.hashes[nodes]
+        whole = self.integer[nodes]
+        return where(whole, mix("bits of an integer", found), found) if whole.any() else found
+
+    def whole(self, nodes: Ids) -> Words:
+        """The hashes of nodes as integers."""
+        found = where(self.integer[nodes], self.hashes[nodes], mix("integer", self.hashes[nodes]))
+        known, bits = self.known(nodes)
+        return where(known, bits.astype(np.uint32)[:, None] * seed("one"), found) if known.any() else found
+
+    def known(self, nodes: Ids) -> tuple[Mask, npt.NDArray[np.uint64]]:
+        """Where nodes are constants, and their bits."""
+        known = self.constant[nodes]
+        low, high = self.dag.arguments[:2, nodes].view(np.uint32).astype(np.uint64)
+        return known, np.where(known, low | high << np.uint64(32), 0)
 
     def group(self, group: Group, nodes: Places) -> Words:
         """The hashes of the live nodes of a group."""
@@ -117,6 +128,8 @@ class Exact:
             return RULES[operation.name](self, call)
         if operation.name in COMPARISONS:
             return comparison(call)
+        if operation.name == "lop3":
+            return any_bit(call, mix("integer", logic(call)))
         return generic(call)
 
     def number(self, bits: npt.NDArray[np.uint64], width: int) -> Words:
@@ -198,6 +211,11 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
+def logic(call: Call) -> Words:
+    """A truth table on bits."""
+    return mix("lop3", *(call.hash(place) for place in range(4)))
+
+
 def generic(call: Call) -> Words:
     """A hash of the operation and its arguments in their order."""
     operation = call.forms.dag.operations[call.group.operation]
@@ -253,14 +271,13 @@ def _widen(forms: Exact, call: Call) -> Words:
 
 @rule("sel", "fselect", "sel64")
 def _select(forms: Exact, call: Call) -> Words:
-    """P ? a : b; a sign that both have, and a predicate that is inverted, move out."""
-    a, b, condition = call.hash(0), call.hash(1), call.hash(2)
-    inverted, condition = magnitude(condition)
-    first, second = where(inverted, b, a), where(inverted, a, b)
-    sign, _ = magnitude(first)
-    name = "select.FTZ" if "FTZ" in call.flags else "select"
-    found = signed(sign, mix(name, condition, signed(sign, first), signed(sign, second)))
-    return where(equal(a, b), a, found)
+    return forms.selects.hashes(call)
+
+
+@rule("lop3")
+def _logic(forms: Exact, call: Call) -> Words:
+    """The carry operand is of the second result only."""
+    return logic(call)
 
 
 @rule("plop3")

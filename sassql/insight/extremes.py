@@ -87,6 +87,21 @@ class Extremes:
         forms.integer[nodes] = False
         return found
 
+    def of_two_integers(
+        self, nodes: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Where nodes are extremes of two words that have hashes of their own, and where the least."""
+        dag = self.forms.dag
+        codes = [n for n, operation in enumerate(dag.operations) if operation.name == "imnmx"]
+        found = np.isin(dag.codes[nodes], codes) & (self.kind[nodes] != 0)
+        if not found.any():
+            return found, found
+        for place in (0, 1):
+            below = dag.arguments[place, nodes]
+            found &= (self.kind[below] != self.kind[nodes]) | self.wanted[below]
+        _, least = self.forms.known(dag.arguments[2, nodes])
+        return found, found & (least == 1)
+
     def _add_trees(self, call: Call, here: npt.NDArray[np.int64]) -> None:
         """Give maxima a hash of the values below them, with repetitions: equal ones are equal sets."""
         nodes = call.nodes[here]

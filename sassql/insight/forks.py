@@ -17,7 +17,7 @@ from sassql.facts.blocks import Blocks
 from sassql.facts.dominators import NO_BLOCK, Dominators
 from sassql.insight.compiling import Op, settled
 from sassql.insight.dag import CONST, Ids
-from sassql.insight.state import REGISTERS, Refused, Value, as_nodes, general
+from sassql.insight.state import REGISTERS, Refused, Value, as_nodes, general, predicate
 from sassql.insight.symbolic import Mask
 from sassql.insight.tracking import Words
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sassql.insight.machine import Machine
 
 MOST_DEPTH = 24
+_CHOICE = 0xCA
+"""The truth table of c ? a : b."""
 _HUGE = 65536.0
 """Range tests of absolute values against at least this much lead to the reduction of huge arguments."""
 
@@ -48,38 +50,57 @@ def _predicated(machine: Machine, op: Op, threads: Words, nodes: Ids) -> None:
     hidden = _decide(machine, op, threads, nodes)
     op.run(machine, threads)
     machine.path[threads] = before
-    for row, value in hidden.items():
-        machine.state.write(row, threads, value)
+    for (flag, row), value in hidden.items():
+        write = machine.state.write_predicate if flag else machine.state.write
+        write(row, threads, value)
     for register, value in old.items():
         _select(machine, register.file, register.index, threads, nodes, value)
 
 
-def _decide(machine: Machine, op: Op, threads: Words, nodes: Ids) -> dict[int, Value]:
+def _decide(machine: Machine, op: Op, threads: Words, nodes: Ids) -> dict[tuple[bool, int], Value]:
     """Put into source registers what they hold where the guard holds; what they held, by row.
 
-    A register that an earlier instruction with the same guard has written is a select by that guard.
+    A register that an earlier instruction with the same guard has written is a select by that guard. What
+    the instruction writes itself stays decided: its caller selects between the old and the new value.
     """
-    hidden: dict[int, Value] = {}
-    written = {general(r.file, r.index) for r in op.defs if r.file in ("R", "UR")}
-    dag, selects = machine.dag, [machine.dag.number("sel"), machine.dag.number("fselect")]
-    wanted, opposite = _stripped(machine, nodes)
+    hidden: dict[tuple[bool, int], Value] = {}
+    state = machine.state
+    wanted = _stripped(machine, nodes)
     for register in op.uses:
-        row = general(register.file, register.index)
-        if register.file not in ("R", "UR") or row in written or not machine.state.symbolic[row]:
+        flag = register.file in ("P", "UP")
+        if not flag and register.file not in ("R", "UR"):
             continue
-        bits, held = machine.state.read(row, threads)
+        row = predicate(register.file, register.index) if flag else general(register.file, register.index)
+        if not (state.predicate_symbolic[row] if flag else state.symbolic[row]):
+            continue
+        bits, held = state.read_predicate(row, threads) if flag else state.read(row, threads)
         if held is None:
             continue
-        select = np.isin(dag.codes[held], selects)
-        condition, turned = _stripped(machine, np.where(select, dag.arguments[2, held], 0).astype(np.int32))
-        same = select & (condition == wanted)
-        if not same.any():
+        chosen = _under(machine, held, wanted)
+        if chosen is None:
             continue
-        arm = np.where(turned == opposite, dag.arguments[0, held], dag.arguments[1, held])
-        hidden[row] = bits.copy(), held.copy()
-        chosen = np.where(same, arm, held).astype(np.int32)
-        machine.state.write(row, threads, settled(machine, bits, chosen, len(threads)))
+        if register not in op.defs:
+            hidden[flag, row] = bits.copy(), held.copy()
+        write = state.write_predicate if flag else state.write
+        write(row, threads, settled(machine, bits, chosen, len(threads)))
     return hidden
+
+
+def _under(machine: Machine, held: Ids, condition: tuple[Ids, Mask]) -> Ids | None:
+    """What values are where a condition holds: what selects by it pick; None without such selects."""
+    dag = machine.dag
+    selects = [dag.number("sel"), dag.number("fselect")]
+    select = np.isin(dag.codes[held], selects)
+    choice = (dag.codes[held] == dag.number("plop3")) & (dag.arguments[3, held] == dag.constant(_CHOICE, 32))
+    places = np.where(select, dag.arguments[2, held], np.where(choice, dag.arguments[0, held], 0))
+    inner, turned = _stripped(machine, places.astype(np.int32))
+    wanted, opposite = condition
+    same = (select | choice) & (inner == wanted)
+    if not same.any():
+        return None
+    first = np.where(select, dag.arguments[0, held], dag.arguments[1, held])
+    second = np.where(select, dag.arguments[1, held], dag.arguments[2, held])
+    return np.where(same, np.where(turned == opposite, first, second), held).astype(np.int32)
 
 
 def _stripped(machine: Machine, nodes: Ids) -> tuple[Ids, Mask]:
@@ -117,8 +138,6 @@ def _both(machine: Machine, first: Ids, second: Ids) -> Ids:
 
 def _select(machine: Machine, file: str, index: int, threads: Words, nodes: Ids, old: Value) -> None:
     """What a register holds after both: the new value where the condition holds, else the old one."""
-    from sassql.insight.state import predicate  # noqa: PLC0415
-
     state, dag, count = machine.state, machine.dag, len(threads)
     flag = file in ("P", "UP")
     row = predicate(file, index) if flag else general(file, index)
@@ -142,7 +161,7 @@ def _select(machine: Machine, file: str, index: int, threads: Words, nodes: Ids,
 
 def _choose(machine: Machine, condition: Ids, first: Ids, second: Ids) -> Ids:
     """A predicate that a condition picks: the truth table of c ? a : b."""
-    table = machine.dag.constant(0xCA, 32)
+    table = machine.dag.constant(_CHOICE, 32)
     return machine.dag.add(
         machine.dag.number("plop3"), (condition, first, second, table, table), len(condition)
     )

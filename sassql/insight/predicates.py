@@ -28,7 +28,8 @@ def comparison(call: Call) -> Words:
     a, b = (call.linear(p) if call.name == "icompare" else call.hash(p) for p in (0, 1))
     if name in _SWAPPED:
         name, a, b = _SWAPPED[name], b, a
-    kept = [p for p in call.parameters if p in ("FTZ", "U32", "U64")]
+    signs = () if whole and name == "EQ" else ("U32", "U64")  # equal bits are equal with and without sign
+    kept = [p for p in call.parameters if p == "FTZ" or p in signs]
     title = ".".join((call.name, name, *kept))
     found = mix(title, pair(a, b) if name in _EITHER_ORDER else mix("ordered", a, b))
     if inverted != bool(call.result):
@@ -39,6 +40,17 @@ def comparison(call: Call) -> Words:
     if "XOR" in call.parameters:
         return differ(found, joined)
     return both(found, joined)
+
+
+def any_bit(call: Call, value: Words) -> Words:
+    """The second result of a truth table on bits: the first, ``value``, is not zero, or the carry holds."""
+    zero = mix("icompare.EQ", pair(value, np.zeros_like(value)))
+    return negative(both(zero, negative(call.hash(4))))
+
+
+def less(a: Words, b: Words, unsigned: bool = False) -> Words:
+    """A < b of integers."""
+    return mix("icompare.LT.U32" if unsigned else "icompare.LT", mix("ordered", a, b))
 
 
 def both(a: Words, b: Words) -> Words:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sassql.insight.dag import CONST, Dag, Ids
 from sassql.insight.primitives import WIDTHS, Parameters
+from sassql.insight.recognising import low_of_extreme, narrowed
 from sassql.insight.state import Bits, Refused, Value, as_nodes
 
 Mask = npt.NDArray[np.bool_]
@@ -147,14 +148,18 @@ def _product(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], 
 
 @simplifier("sel", "fselect", "sel64")
 def _select(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], count: int) -> Ids:
-    """The operand that a known predicate picks; either where both are the same."""
+    """The operand that a known predicate picks, either where both are the same, the word of an extreme."""
     a, b, condition = values
     assert not isinstance(condition, int) and not isinstance(a, int) and not isinstance(b, int)
     width = 64 if max(a[0].dtype.itemsize, b[0].dtype.itemsize) == 8 else 32
     first, second = as_nodes(dag, a, width, count), as_nodes(dag, b, width, count)
     picked = np.where(np.broadcast_to(condition[0], (count,)), first, second)
     known = _known(condition, 0, count) | _known(condition, 1, count)
-    return np.where(known, picked, np.where(first == second, first, 0)).astype(np.int32)
+    found = np.where(known, picked, np.where(first == second, first, 0)).astype(np.int32)
+    left = (found == 0) & (_nodes(condition, count) != 0)
+    if width == 32 and left.any():
+        found[left] = low_of_extreme(dag, first[left], second[left], _nodes(condition, count)[left])
+    return found
 
 
 @simplifier("lop3")
@@ -222,7 +227,7 @@ def _narrow(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], c
     nodes = _nodes(values[0], count)
     if not nodes.all():
         return None
-    half = dag.add(dag.number("narrow", parameters), (nodes,), count)
+    half = narrowed(dag, parameters, nodes)
     return dag.pack(half, np.full(count, dag.constant(0, 16), np.int32))
 
 
@@ -231,8 +236,7 @@ def _narrow_two(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...
     """Two halves of a word."""
     a, b = values
     assert not isinstance(a, int) and not isinstance(b, int)
-    number = dag.number("narrow", parameters)
-    low, high = (dag.add(number, (as_nodes(dag, v, 32, count),), count) for v in (b, a))
+    low, high = (narrowed(dag, parameters, as_nodes(dag, v, 32, count)) for v in (b, a))
     return dag.pack(low, high)
 
 
