@@ -135,7 +135,8 @@ class Extremes:
         for one in np.unique(number).tolist():
             here = number == one
             found[here] = mix(f"extreme {kinds[one - 1]}", sums[here])
-        return np.where((counts == 1)[:, None], values[kept[starts]], found)
+        changes = np.array([0] + ["FTZ" in key[1] for key in self._kinds])[number].astype(bool)
+        return np.where(((counts == 1) & ~changes)[:, None], values[kept[starts]], found)
 
     def _values(self, leaves: npt.NDArray[np.int64]) -> Words:
         forms = self.forms

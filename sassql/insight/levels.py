@@ -11,6 +11,7 @@ from sassql.insight.algebra import Algebra
 from sassql.insight.dag import Dag, Ids
 from sassql.insight.evaluation import rounded
 from sassql.insight.exact import Exact
+from sassql.insight.exhaustive import Exhaustive
 from sassql.insight.hashing import equal
 from sassql.insight.ideal import Ideal, from_bits
 from sassql.insight.idioms import Idioms
@@ -73,6 +74,10 @@ class Grading:
         a, b, exact = self.a, self.b, self._exact
         found = np.full(len(a), NOT_SHOWN, np.int64)
         found[equal(exact.of(a), exact.of(b))] = 0
+        for pair, part in zip(self.pairs, self._split(found), strict=True):  # parts are views
+            left = np.flatnonzero(part == NOT_SHOWN)
+            if len(left) and FLOAT_WIDTHS.get(pair.kind) == 16:
+                part[left[Exhaustive(self.dag).same(pair.a[left], pair.b[left], pair.kind)]] = 0
         for place, level in enumerate(("E1", "E2", "E3"), start=1):
             left = np.flatnonzero(found == NOT_SHOWN)
             if not len(left) or self.quick:

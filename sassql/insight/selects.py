@@ -46,9 +46,9 @@ class Selects:
         first, second = where(inverted, b, a), where(inverted, a, b)
         sign, _ = magnitude(first)
         found = signed(sign, mix(name, size, signed(sign, first), signed(sign, second)))
-        found = where(equal(a, b), a, found)
-        if name != "select":
+        if name != "select":  # it changes denormal numbers, so that it is never its operand
             return found
+        found = where(equal(a, b), a, found)
         true = np.broadcast_to(seed("true"), found.shape)
         return where(equal(condition, true), a, where(equal(condition, negative(true)), b, found))
 

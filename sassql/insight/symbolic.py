@@ -149,6 +149,8 @@ def _product(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], 
 @simplifier("sel", "fselect", "sel64")
 def _select(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], count: int) -> Ids:
     """The operand that a known predicate picks, either where both are the same, the word of an extreme."""
+    if "FTZ" in parameters:
+        return np.zeros(count, np.int32)
     a, b, condition = values
     assert not isinstance(condition, int) and not isinstance(a, int) and not isinstance(b, int)
     width = 64 if max(a[0].dtype.itemsize, b[0].dtype.itemsize) == 8 else 32
@@ -243,6 +245,8 @@ def _narrow_two(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...
 @simplifier("fmnmx", "hmnmx", "bmnmx", "dmnmx", "imnmx", "imnmx64")
 def _extreme(dag: Dag, parameters: Parameters, values: tuple[Value | int, ...], count: int) -> Ids | None:
     """The value that is its own maximum."""
+    if "FTZ" in parameters:
+        return None
     first, second = _nodes(values[0], count), _nodes(values[1], count)
     return np.where(first == second, first, 0).astype(np.int32)
 
