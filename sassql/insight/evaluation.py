@@ -7,7 +7,20 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from sassql.insight.dag import CONST, HIGH64, HIGH_HALF, LEAF, LOW64, LOW_HALF, PACK, PAIR64, Dag, Group, Ids
+from sassql.insight.dag import (
+    CONST,
+    HIGH64,
+    HIGH_HALF,
+    LEAF,
+    LOW64,
+    LOW_HALF,
+    PACK,
+    PAIR64,
+    Dag,
+    Group,
+    Ids,
+    Operation,
+)
 from sassql.insight.primitives import PRIMITIVES, Array
 from sassql.insight.sampling import Draws
 from sassql.isa import execution
@@ -99,9 +112,25 @@ def _rounded(dag: Dag, group: Group, here: npt.NDArray[np.int64], values: Array,
     kinds = signature(name, operation.parameters)
     if "BF16" in operation.parameters and name == "mma_step":
         kinds = "bbf"
+    return computed(operation, kinds, taken)
+
+
+def computed(operation: Operation, kinds: str, taken: list[Array]) -> Array:
+    """What a primitive gives for nodes with arguments ``taken``, each of shape (nodes, samples).
+
+    A primitive has one number (a truth table, a shift) for all lanes; nodes with others are computed apart.
+    """
+    numbers = [value[:, 0] for value, kind in zip(taken, kinds, strict=False) if kind == "n"]
+    if numbers and any((number != number[0]).any() for number in numbers):
+        rows, which = np.unique(np.stack(numbers), axis=1, return_inverse=True)
+        found = np.zeros((len(which), max(value.shape[1] for value in taken)), U64)
+        for row in range(rows.shape[1]):
+            here = which.ravel() == row
+            found[here] = computed(operation, kinds, [value[here] for value in taken])
+        return found
     operands = [typed(value, kind) for value, kind in zip(taken, kinds, strict=False)]
-    found = PRIMITIVES[name](operation.parameters, *operands)[operation.result]
-    return found.astype(U64)
+    result = PRIMITIVES[operation.name](operation.parameters, *operands)[operation.result]
+    return result.astype(U64)
 
 
 def structure(name: str, taken: list[Array]) -> Array:

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sassql.insight.dag import CONST, LEAF, Dag, Group, Ids
-from sassql.insight.evaluation import STRUCTURE, live, nodes_of, signature, structure, typed
+from sassql.insight.evaluation import STRUCTURE, computed, live, nodes_of, signature, structure
 from sassql.insight.idioms import FOUND, Idioms
-from sassql.insight.primitives import PRIMITIVES, Array
+from sassql.insight.primitives import Array
 from sassql.insight.primitives_float import mufu_exact
 from sassql.insight.primitives_half import brain, to_brain
 from sassql.insight.sampling import Draws
@@ -146,8 +146,7 @@ class Ideal:
             kinds = signature(name, operation.parameters)
             widths = {"d": 64, "q": 64, "h": 16, "b": 16}
             taken = [self.raw(a, widths.get(k, 32), k == "b") for a, k in zip(arguments, kinds, strict=False)]
-            operands = [typed(value, kind) for value, kind in zip(taken, kinds, strict=False)]
-            self.bits[nodes] = PRIMITIVES[name](operation.parameters, *operands)[operation.result].astype(U64)
+            self.bits[nodes] = computed(operation, kinds, taken)
 
     def _leaf(self, parameters: tuple[str, ...], index: Ids, nodes: npt.NDArray[np.int64]) -> None:
         name, kind = parameters

@@ -77,13 +77,14 @@ def differ(a: Words, b: Words) -> Words:
 
 def table_of_predicates(call: Call) -> Words:
     """A truth table of three predicates, by the first of them."""
-    tables = np.unique(call.constant(3)[1]).tolist()
+    tables = call.constant(3)[1]
     a, b, c = (call.hash(place) for place in range(3))
-    if len(tables) != 1:
-        return mix(call.title(), a, b, c, call.hash(3))
-    table = int(tables[0])
-    high, low = _of_two(table >> 4 & 15, b, c), _of_two(table & 15, b, c)
-    return _chosen(a, high, low)
+    found = np.zeros_like(a)
+    for table in np.unique(tables).tolist():
+        here = tables == table
+        high, low = (_of_two(int(table) >> shift & 15, b[here], c[here]) for shift in (4, 0))
+        found[here] = _chosen(a[here], high, low)
+    return found
 
 
 def _of_two(table: int, b: Words, c: Words) -> Words:
