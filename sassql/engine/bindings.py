@@ -105,6 +105,7 @@ class Bindings:
     def but(
         self,
         *,
+        labels: Mapping[str, tuple[Matched, ...]] | None = None,
         lists: Mapping[str, tuple[object, ...]] | None = None,
         loops: Mapping[str, int] | None = None,
         uses: Mapping[str, Used] | None = None,
@@ -115,7 +116,7 @@ class Bindings:
         """A copy with other parts, as `dataclasses.replace` makes it in ten times the time."""
         return Bindings(
             self.names,
-            self.labels,
+            self.labels if labels is None else labels,
             self.lists if lists is None else lists,
             self.loops if loops is None else loops,
             self.uses if uses is None else uses,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sassql.engine.solve import Solver
 
 Path = tuple[Step, ...]
-_PLACING = 8
+_PLACING = 16
 """Steps for each link whose names and labels are put into the bindings around."""
 
 
@@ -158,9 +158,7 @@ class Repeats:
         lists = {**self._lists(run), path_key(self.atom): tuple(step.places for step in run)}
         lists[made_key(self.atom)] = tuple(self._made(step) for step in run)
         doubts = tuple(dict.fromkeys((*found.doubts, *(d for step in run for d in step.bindings.doubts))))
-        return replace(
-            found, labels={**found.labels, **labels}, lists={**found.lists, **lists}, doubts=doubts
-        )
+        return found.but(labels={**found.labels, **labels}, lists={**found.lists, **lists}, doubts=doubts)
 
     def _made(self, step: Step) -> tuple[str, ...]:
         """The carried values that a step makes; without any, its instructions."""
@@ -236,7 +234,7 @@ def _quotients(value: int, by: int) -> tuple[int, ...]:
 def _with_beyond(placed: Bindings, graph: StepGraph, path: Path, key: str) -> Bindings:
     """The bindings with what could follow the last link: by the graph's key, its number and a mask."""
     entry = (key, *graph.beyond(path[-1]))
-    return replace(placed, lists={**placed.lists, f"beyond {graph.atom.line}": entry})
+    return placed.but(lists={**placed.lists, f"beyond {graph.atom.line}": entry})
 
 
 def path_key(atom: RepeatAtom) -> str:

@@ -27,6 +27,12 @@ class Step:
     bindings: Bindings
     variant: Conjunction
     counter: int | None = None
+    places: tuple[int, ...] = field(init=False)
+    """The instructions of the step, by label."""
+
+    def __post_init__(self) -> None:
+        labels = sorted(self.bindings.labels.items())
+        object.__setattr__(self, "places", tuple(m.index for _, found in labels for m in found))
 
     def bound(self, key: str) -> Bound | None:
         """What a name of the text is in this step."""
@@ -36,11 +42,6 @@ class Step:
         """The occurrences of a value; none where it is not bound."""
         found = self.bound(key)
         return found if isinstance(found, tuple) else ()
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """The instructions of the step, by label."""
-        return tuple(m.index for _, found in sorted(self.bindings.labels.items()) for m in found)
 
 
 @dataclass(slots=True)
