@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from sassql.cli.advice_text import group_lines, kernel_lines
-from sassql.cli.inputs import code_of, input_options, matches, show_problems
+from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
@@ -77,7 +77,7 @@ def advise(
     table = None if launch is None else read_table(launch)
     wanted = frozenset(rules or RULES)
     asked = frozenset(RULES) if _OF_SEVERAL in wanted else wanted
-    select = partial(_named, glob=kernel_glob) if kernel_glob else None
+    select = selection(kernel_glob)
     setup = partial(_question, table, asked)
     batch = Batch(setup, Options(architectures(arch)), select, jobs or os.cpu_count() or 1)
     told: Counter[int] = Counter()
@@ -108,10 +108,6 @@ def advise(
     counted = ", ".join(f"{n} of rule {rule}" for rule, n in sorted(told.items()))
     click.echo(f"{len(kernels)} kernels, {told.total()} findings{': ' if counted else ''}{counted}", err=True)
     ctx.exit(code_of(problems, found=bool(told)))
-
-
-def _named(kernel: Kernel, glob: str) -> bool:
-    return matches(kernel, glob)
 
 
 def _question(table: Mapping[str, Any] | None, rules: frozenset[int]) -> Callable[[Kernel], dict[str, Any]]:

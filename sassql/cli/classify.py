@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sassql.cli.inputs import code_of, input_options, matches, show_problems
+from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
 from sassql.errors import Problem
 from sassql.insight.classify import question
-from sassql.model.kernel import Kernel
 from sassql.reading.load import Options, architectures
 
 COLUMNS = ("file", "entry", "kernel", "arch", "class", "status", "instructions", "motifs")
@@ -51,7 +49,7 @@ def classify(
     Exit codes: 0 kernels were classified, 1 there were none, 3 something could not be read or gave up,
     4 a tool is missing.
     """
-    select = partial(_named, glob=kernel_glob) if kernel_glob else None
+    select = selection(kernel_glob)
     batch = Batch(question, Options(architectures(arch)), select, jobs or os.cpu_count() or 1)
     classes: Counter[str] = Counter()
     problems: list[Problem] = []
@@ -73,10 +71,6 @@ def classify(
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common())
     click.echo(f"{classes.total()} kernels{': ' if told else ''}{told}", err=True)
     ctx.exit(code_of(problems, found=bool(classes)))
-
-
-def _named(kernel: Kernel, glob: str) -> bool:
-    return matches(kernel, glob)
 
 
 def _unanswered(problem: Problem) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import fnmatch
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -137,6 +138,11 @@ def unknown_opcodes(module: Module) -> Counter[str]:
 def matches(kernel: Kernel, glob: str) -> bool:
     """True where a kernel's mangled or demangled name matches a shell pattern."""
     return fnmatch.fnmatchcase(kernel.name, glob) or fnmatch.fnmatchcase(kernel.demangled, glob)
+
+
+def selection(glob: str | None) -> Callable[[Kernel], bool] | None:
+    """What ``--kernel`` selects, as something that other processes can be given; None for everything."""
+    return partial(matches, glob=glob) if glob else None
 
 
 def _bar() -> Progress:

@@ -11,13 +11,12 @@ from typing import Any
 
 import click
 
-from sassql.cli.inputs import code_of, input_options, matches, show_problems
+from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
 from sassql.cli.progress import Pace
 from sassql.corpus.batch import Batch
 from sassql.errors import Problem
 from sassql.insight.invariants import question
-from sassql.model.kernel import Kernel
 from sassql.reading.load import Options, architectures
 
 SECTIONS = ("dependency", "reduction", "observability", "reuse", "numerics")
@@ -68,7 +67,7 @@ def invariants(
 
     Exit codes: 0 there were kernels, 1 there were none, 3 something could not be read, 4 a tool is missing.
     """
-    select = partial(_named, glob=kernel_glob) if kernel_glob else None
+    select = selection(kernel_glob)
     batch = Batch(question, Options(architectures(arch)), select, jobs or os.cpu_count() or 1)
     wanted = tuple(name for name in SECTIONS if name in sections) or SECTIONS
     answers: Counter[str] = Counter()
@@ -95,10 +94,6 @@ def invariants(
     told = ", ".join(f"{count} {name}" for name, count in answers.most_common())
     click.echo(f"{answers.total()} kernels{f': independence {told}' if told else ''}", err=True)
     ctx.exit(code_of(problems, found=bool(answers)))
-
-
-def _named(kernel: Kernel, glob: str) -> bool:
-    return matches(kernel, glob)
 
 
 def _unanswered(problem: Problem) -> dict[str, Any]:
