@@ -50,27 +50,22 @@ def _searched(
     derivations: list[Bindings] = []
     error: OutOfStepsError | None = None
     solver = Solver(view, strategy, budget)
-    branches = plan.scope.variants
+    first_of: list[Earliest] = []
     if plan.shows_first and not strategy.exhaustive:
-        solver.earliest = {id(branch): Earliest(branch) for branch in branches}
+        first_of = [Earliest(branch) for branch in plan.scope.variants]
+        solver.earliest = {id(b): first for b, first in zip(plan.scope.variants, first_of, strict=True)}
+    alike = bool(first_of) and is_same_for_branches(plan)
     try:
         for bindings in solver.solve(plan.scope, Bindings()):
             derivations.append(bindings)
-            if solver.earliest:
-                _note(plan, bindings, solver.earliest)
+            if first_of:
+                number = bindings.branches[0]
+                first_of[number].saw(bindings)
+                for later in first_of[number + 1 :] if alike and not bindings.doubts else ():
+                    later.close()
     except OutOfStepsError as found:
         error = found
     return groups(plan, derivations), error
-
-
-def _note(plan: MotifPlan, bindings: Bindings, earliest: dict[int, Earliest]) -> None:
-    """A derivation was found: what comes later in its branch, or in the next ones, is of no interest."""
-    first = bindings.branches[0]
-    branches = plan.scope.variants
-    earliest[id(branches[first])].saw(bindings)
-    if not bindings.doubts and is_same_for_branches(plan):
-        for branch in branches[first + 1 :]:
-            earliest[id(branch)].close()
 
 
 def is_excluded(plan: MotifPlan, view: View) -> bool:

@@ -45,7 +45,7 @@ class Survivors:
         plain = spoken.isdisjoint({*bindings.uses, *bindings.lists})
         self.is_useful = bool(self._checks) and bool(others) and plain
         self._left: dict[Hashable, list[Candidate]] = {}
-        self._held: list[object] = []
+        self._held: dict[int, Address] = {}
         self._hits = 0
 
     def of(self, candidates: Sequence[Candidate], bindings: Bindings, solver: Solver) -> Sequence[Candidate]:
@@ -63,7 +63,7 @@ class Survivors:
     def _identity(self, key: str, bindings: Bindings) -> Hashable:
         held: object = bindings.names.get(key)
         if isinstance(held, Address):
-            self._held.append(held)  # its number stays its own
+            self._held[id(held)] = held  # its number stays its own
             return id(held)
         return (held, bindings.labels.get(key), bindings.loops.get(key))
 
