@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sassql.cli.output import format_option, write_rows
-from sassql.cli.progress import Pace
+from sassql.cli.progress import followed
 from sassql.corpus.batch import Batch
 from sassql.errors import EXIT_FOUND, EXIT_NOTHING
 from sassql.insight.classify import question
@@ -83,10 +83,8 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
 
 def _classified(corpus: Path, arch: str | None, jobs: int | None) -> Iterator[dict[str, Any]]:
     batch = Batch(question, Options(architectures(arch)), jobs=jobs or os.cpu_count() or 1)
-    with Pace("classifying", [corpus], batch.options) as pace:
-        for done in batch.run([corpus], progress=pace.compiling):
-            pace.advance(done)
-            yield from done.answers
+    for done in followed(batch, "classifying", [corpus]):
+        yield from done.answers
 
 
 def _rows(

@@ -14,7 +14,7 @@ import click
 from sassql.cli.advice_text import group_lines, kernel_lines
 from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
-from sassql.cli.progress import Pace
+from sassql.cli.progress import followed
 from sassql.corpus.batch import Batch
 from sassql.errors import Problem, UsageError
 from sassql.insight.advice import RULES, group_advice
@@ -85,16 +85,14 @@ def advise(
     problems: list[Problem] = []
 
     def rows() -> Iterator[dict[str, Any]]:
-        with Pace("advising", paths, batch.options) as pace:
-            for done in batch.run(paths, progress=pace.compiling):
-                pace.advance(done)
-                problems.extend(done.problems)
-                for record in done.answers:
-                    kernels.append(record)
-                    for finding in record["findings"]:
-                        if finding["rule"] in wanted:
-                            told[finding["rule"]] += 1
-                            yield _flat(record, finding)
+        for done in followed(batch, "advising", paths):
+            problems.extend(done.problems)
+            for record in done.answers:
+                kernels.append(record)
+                for finding in record["findings"]:
+                    if finding["rule"] in wanted:
+                        told[finding["rule"]] += 1
+                        yield _flat(record, finding)
         if _OF_SEVERAL in wanted:
             for group in group_advice(kernels):
                 told[_OF_SEVERAL] += 1

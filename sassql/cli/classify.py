@@ -12,7 +12,7 @@ import click
 
 from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
-from sassql.cli.progress import Pace
+from sassql.cli.progress import followed
 from sassql.corpus.batch import Batch
 from sassql.errors import Problem
 from sassql.insight.classify import question
@@ -55,16 +55,14 @@ def classify(
     problems: list[Problem] = []
 
     def records() -> Iterator[dict[str, Any]]:
-        with Pace("classifying", paths, batch.options) as pace:
-            for done in batch.run(paths, progress=pace.compiling):
-                pace.advance(done)
-                for record in done.answers:
-                    classes[record["class"]] += 1
-                    yield record if format == "jsonl" else _for_people(record)
-                for problem in done.problems:
-                    problems.append(problem)
-                    if problem.exit_code:
-                        yield _unanswered(problem)
+        for done in followed(batch, "classifying", paths):
+            for record in done.answers:
+                classes[record["class"]] += 1
+                yield record if format == "jsonl" else _for_people(record)
+            for problem in done.problems:
+                problems.append(problem)
+                if problem.exit_code:
+                    yield _unanswered(problem)
 
     write_rows(records(), format, columns=None if format == "jsonl" else COLUMNS)
     show_problems(problem for problem in problems if not problem.exit_code)

@@ -13,7 +13,7 @@ import click
 
 from sassql.cli.inputs import code_of, input_options, selection, show_problems
 from sassql.cli.output import format_option, write_rows
-from sassql.cli.progress import Pace
+from sassql.cli.progress import followed
 from sassql.corpus.batch import Batch
 from sassql.errors import Problem
 from sassql.insight.invariants import question
@@ -74,14 +74,12 @@ def invariants(
     problems: list[Problem] = []
 
     def records() -> Iterator[dict[str, Any]]:
-        with Pace("analysing", paths, batch.options) as pace:
-            for done in batch.run(paths, progress=pace.compiling):
-                pace.advance(done)
-                for record in done.answers:
-                    answers[record["independence"]] += 1
-                    yield {k: v for k, v in record.items() if k not in SECTIONS or k in wanted}
-                problems.extend(done.problems)
-                yield from (_unanswered(problem) for problem in done.problems if problem.exit_code)
+        for done in followed(batch, "analysing", paths):
+            for record in done.answers:
+                answers[record["independence"]] += 1
+                yield {k: v for k, v in record.items() if k not in SECTIONS or k in wanted}
+            problems.extend(done.problems)
+            yield from (_unanswered(problem) for problem in done.problems if problem.exit_code)
 
     if format == "jsonl":
         write_rows(records(), format)

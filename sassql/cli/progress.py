@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from sassql.corpus.batch import Done
+from sassql.corpus.batch import Batch, Done
 from sassql.reading.load import Options, count_entries
 
 
@@ -61,3 +61,11 @@ class Pace:
     def compiling(self, done: int, total: int, label: str) -> None:
         """While a corpus is compiled: what is compiled now."""
         self._bar.update(self._task, description=f"compiling {label} ({done} of {total})")
+
+
+def followed(batch: Batch, doing: str, paths: Sequence[Path]) -> Iterator[Done]:
+    """What a batch gives, task by task, with a bar on stderr."""
+    with Pace(doing, paths, batch.options) as pace:
+        for done in batch.run(paths, progress=pace.compiling):
+            pace.advance(done)
+            yield done
