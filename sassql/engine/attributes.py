@@ -277,8 +277,7 @@ def method_of(
         case Address() if name == "stride" and arguments and isinstance(arguments[0], LoopRef):
             return _stride(base, arguments[0].number, view)
         case KernelRef() if name == "has":
-            opset = tuple(part for e in written for part in opset_of(e))
-            return any(a.fits(form) for a in resolve(opset, {}) for form in view.seen_forms())
+            return view.session.has(resolve(tuple(part for e in written for part in opset_of(e)), {}))
     return None
 
 

@@ -13,6 +13,7 @@ from sassql.engine.carries import Carries
 from sassql.engine.divergence import Divergence, divergence
 from sassql.engine.lines import Lines
 from sassql.engine.operations import LongerForms
+from sassql.engine.opsets import Alternative
 from sassql.engine.reach import Reach
 from sassql.engine.values import Values
 from sassql.engine.ways import Ways
@@ -43,6 +44,7 @@ class Session:
         """Attributes of addresses, by object and name; the object is kept, so that its number stays."""
         self.rows_of: dict[tuple[str, bool, int], tuple[Used, ...]] = {}
         """The same as rows for those who use them."""
+        self._has: dict[tuple[Alternative, ...], bool] = {}
         self.lookup: Lookup | None = None
         """Where the faster way keeps its indices."""
 
@@ -81,6 +83,14 @@ class Session:
         for index, (row, seen) in enumerate(zip(self.kernel.rows, self.nodes.tolist(), strict=True)):
             if seen:
                 found.setdefault(row, []).append(index)
+        return found
+
+    def has(self, alternatives: tuple[Alternative, ...]) -> bool:
+        """True where a node is one of these: rows ask the same again and again."""
+        found = self._has.get(alternatives)
+        if found is None:
+            found = any(a.fits(self.kernel.forms[row]) for a in alternatives for row in self.places)
+            self._has[alternatives] = found
         return found
 
     @cached_property

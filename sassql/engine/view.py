@@ -214,11 +214,6 @@ class View:
         """The form of an instruction."""
         return self.kernel.forms[int(self.kernel.form_ids[index])]
 
-    def seen_forms(self) -> list[Form]:
-        """The forms of the nodes."""
-        rows: list[int] = np.unique(self.kernel.form_ids[self.nodes]).tolist()
-        return [self.kernel.forms[row] for row in rows]
-
     def every_of_class(self, name: str) -> list[Matched]:
         """All nodes of a class."""
         rows = {
