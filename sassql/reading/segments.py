@@ -120,14 +120,12 @@ def build(
 
 
 def merge(segments: Sequence[Segment]) -> Segment:
-    """One segment with every word of several, each once; texts of words met twice stay as dead bytes."""
+    """One segment with every word of several, each once, and no text that no word has."""
     numbers: dict[str, int] = {}
-    shapes, starts, moved = [], [], 0
+    shapes = []
     for segment in segments:
         own = [numbers.setdefault(text, len(numbers)) for text in segment.shape_texts]
         shapes.append(np.asarray(own, np.int32)[segment.shapes])
-        starts.append(segment.starts + moved)
-        moved += len(segment.texts)
     whole = {n: np.concatenate([getattr(s, n) for s in segments]) for n in ("keys", "low", "high")}
     order = np.lexsort((whole["high"], whole["low"], whole["keys"]))
     same = np.ones(len(order), bool)
@@ -136,6 +134,7 @@ def merge(segments: Sequence[Segment]) -> Segment:
         same[1:] &= whole[name][order[1:]] == whole[name][order[:-1]]
     kept = order[~same]
     first_rows = np.cumsum([0, *(len(s) for s in segments)])
+    starts, lengths, texts = _texts_of(segments, first_rows, kept)
     refused = {
         int(first_rows[i]) + row: text for i, s in enumerate(segments) for row, text in s.problems.items()
     }
@@ -143,9 +142,9 @@ def merge(segments: Sequence[Segment]) -> Segment:
         **{name: column[kept] for name, column in whole.items()},
         distances=np.concatenate([s.distances for s in segments])[kept],
         shapes=np.concatenate(shapes)[kept],
-        starts=np.concatenate(starts)[kept],
-        lengths=np.concatenate([s.lengths for s in segments])[kept],
-        texts=np.concatenate([s.texts for s in segments]),
+        starts=starts,
+        lengths=lengths,
+        texts=texts,
         shape_texts=tuple(numbers),
         problems={
             place: refused[row]
@@ -153,6 +152,25 @@ def merge(segments: Sequence[Segment]) -> Segment:
             if (row := int(kept[place])) in refused
         },
     )
+
+
+def _texts_of(
+    segments: Sequence[Segment], first_rows: Int64, kept: Int64
+) -> tuple[Int64, npt.NDArray[np.uint16], npt.NDArray[np.uint8]]:
+    """Starts, lengths and bytes of the texts of the rows that are kept, and of no other ones.
+
+    Two processes may merge the same segments: bytes that nobody needs would double with every such merge.
+    """
+    starts, parts, moved = np.zeros(len(kept), np.int64), [], 0
+    lengths = np.concatenate([s.lengths for s in segments])[kept]
+    for segment, first in zip(segments, first_rows, strict=False):
+        mine = np.flatnonzero((kept >= first) & (kept < first + len(segment)))
+        begins, sizes = segment.starts[kept[mine] - first], lengths[mine].astype(np.int64)
+        ends = np.cumsum(sizes)
+        starts[mine] = moved + ends - sizes
+        parts.append(segment.texts[np.repeat(begins - ends + sizes, sizes) + np.arange(int(sizes.sum()))])
+        moved += len(parts[-1])
+    return starts, lengths, np.concatenate(parts)
 
 
 def _places(kept: Int64, rows: list[int]) -> list[int]:

@@ -5,7 +5,7 @@ import pytest
 
 from sassql.model.register import register
 from sassql.reading import table as module
-from sassql.reading.segments import MANY, Store
+from sassql.reading.segments import MANY, Store, merge
 from sassql.reading.table import NO_TARGET, Decoded, WordTable, control_bits, opcode_of, table
 
 
@@ -217,6 +217,19 @@ def test_many_segments_become_few_and_lose_nothing(monkeypatch, tmp_path):
     assert later.distances(rows).tolist() == [16 * n if n % 3 == 1 else NO_TARGET for n in range(count)]
     assert later.problems(rows) == {int(rows[n]): f"problem {n}" for n in range(count) if n % 3 == 2}
     assert len(list(tmp_path.rglob("meta.json"))) < MANY
+
+
+def test_merges_keep_no_text_of_words_met_twice(monkeypatch, tmp_path):
+    """Processes that merge the same segments at the same time leave two copies of everything."""
+    monkeypatch.setenv("SASSQL_CACHE", str(tmp_path))
+    WordTable("sm_90", Store("sm_90")).rows_of_words(*words((5, 0), (6, 0)), Recorder())
+    (segment,) = Store("sm_90").load()
+    for _ in range(8):
+        segment = merge([segment, segment])
+
+    assert len(segment) == 2
+    assert bytes(segment.texts) == b"IADD3 R0, R1, 0x5, RZ" + b"IADD3 R0, R1, 0x6, RZ"
+    assert segment.starts.tolist() == [0, 21] and segment.lengths.tolist() == [21, 21]
 
 
 def test_another_architecture_finds_nothing(monkeypatch, tmp_path):
