@@ -4,7 +4,7 @@
 //@ thread_reduce op=sum_of_products axis=loop_C*3*3
 //@ fma_chain loop=yes kind=accumulate
 //@ elementwise f=bias_relu stage=epilogue
-//@ divergence kind=padding_guard
+//@ divergence kind=padding_guard survives=no
 extern "C" __global__ void conv3x3_bias_relu(
     const float* __restrict__ x,
     const float* __restrict__ w,

@@ -158,7 +158,7 @@ extern "C" __global__ void ew_silu(const float* __restrict__ x, float* __restric
 // Computes GELU in its tanh form.
 //@ elementwise f=gelu variant=tanhf vec=1
 //@ special fn=TANH_or_EX2 count=1
-//@ divergence kind=libm_branch
+//@ divergence kind=libm_branch survives=no
 extern "C" __global__ void ew_gelu_tanh(const float* __restrict__ x, float* __restrict__ y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {

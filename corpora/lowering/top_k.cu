@@ -5,7 +5,7 @@ constexpr float lowest = -3.4e38f;
 // Finds the four largest values of a row with one thread, by insertion into a sorted list.
 //@ topk k=4 via=insertion scope=thread
 //@ thread_reduce op=max axis=loop note=rank0_is_a_true_running_max
-//@ divergence kind=data
+//@ divergence kind=data survives=no
 extern "C" __global__ void topk4_thread(
     const float* __restrict__ x, float* __restrict__ y, int rows, int n) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
