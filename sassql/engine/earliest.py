@@ -1,4 +1,4 @@
-"""Motifs with one row a kernel that only says "it is there": the search keeps to what that row shows.
+"""Motifs whose rows only say "it is there": the search keeps to what each row shows.
 
 Such a row shows the first of its derivations (certain ones before others, then the lowest addresses
 in the order of the labels), and columns that are the same for all derivations of a branch. A
@@ -8,42 +8,72 @@ follows all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from sassql.engine.bindings import Bindings
-from sassql.engine.plan import Atom, Conjunction, EveryAtom, LineAtom, MotifPlan, RepeatAtom, ScopeAtom
+from sassql.engine.plan import (
+    Atom,
+    Conjunction,
+    EveryAtom,
+    KeyPart,
+    LineAtom,
+    MotifPlan,
+    RepeatAtom,
+    ScopeAtom,
+)
 from sassql.lang.ast import Call, Expression, Name, Symbol
 from sassql.lang.walk import parts
 
+_NOT_HERE = -1
+"""In a key: a label that this branch does not have."""
+Key = tuple[int, ...]
+
 
 class Earliest:
-    """The first derivation of one branch so far, and what may still come before it."""
+    """The first derivation of one branch so far, by key, and what may still come before it."""
 
-    __slots__ = ("_certain", "_labels", "_perhaps")
+    __slots__ = ("_certain", "_key", "_labels", "_perhaps")
 
-    def __init__(self, conjunction: Conjunction) -> None:
-        self._labels = sorted(a.label for a in conjunction.atoms if isinstance(a, LineAtom))
-        self._certain: list[int] | None = None
-        self._perhaps: list[int] | None = None
+    def __init__(self, conjunction: Conjunction, key: Sequence[KeyPart]) -> None:
+        self._labels = sorted(_labels(conjunction))
+        self._key = [part.name for part in key]
+        self._certain: dict[Key, list[int]] = {}
+        self._perhaps: dict[Key, list[int]] = {}
 
-    def saw(self, bindings: Bindings) -> None:
-        """A derivation was found."""
+    def saw(self, bindings: Bindings) -> Key | None:
+        """A derivation was found; its key where it is certain."""
+        key = self._key_of(bindings) or ()
         found = [bindings.labels[label][0].index for label in self._labels]
-        if bindings.doubts:
-            self._perhaps = found if self._perhaps is None else min(found, self._perhaps)
-        else:
-            self._certain = found if self._certain is None else min(found, self._certain)
+        first = self._perhaps if bindings.doubts else self._certain
+        first[key] = min(found, first.get(key, found))
+        return None if bindings.doubts else key
 
-    def close(self) -> None:
+    def close(self, key: Key) -> None:
         """An earlier branch has a certain derivation, and the branch makes no difference."""
-        self._certain = [-1] * len(self._labels)
+        self._certain[key] = [_NOT_HERE] * len(self._labels)
 
     def is_late(self, bindings: Bindings) -> bool:
-        """True where no derivation that begins so can be the first one."""
-        if self._certain is not None and self._is_beyond(bindings, self._certain):
+        """True where no derivation that begins so can be the first one of its row."""
+        if not self._certain and not self._perhaps:
+            return False
+        key = self._key_of(bindings)
+        if key is None:
+            return False
+        certain = self._certain.get(key)
+        if certain is not None and self._is_beyond(bindings, certain):
             return True
-        doubtful = bool(bindings.doubts) and self._perhaps is not None
-        return doubtful and (self._certain is not None or self._is_beyond(bindings, self._perhaps or []))
+        perhaps = self._perhaps.get(key) if bindings.doubts else None
+        return perhaps is not None and (certain is not None or self._is_beyond(bindings, perhaps))
+
+    def _key_of(self, bindings: Bindings) -> Key | None:
+        """The row to which a derivation belongs; None before that is known."""
+        key = []
+        for name in self._key:
+            laid = bindings.labels.get(name)
+            if laid is None and name in self._labels:
+                return None
+            key.append(_NOT_HERE if laid is None else laid[0].index)
+        return tuple(key)
 
     def _is_beyond(self, bindings: Bindings, best: list[int]) -> bool:
         for label, place in zip(self._labels, best, strict=True):
@@ -56,17 +86,31 @@ class Earliest:
 
 
 def shows_first_only(plan: MotifPlan) -> bool:
-    """True where a motif has one row a kernel that follows from the first derivations of its branches."""
-    if plan.key or plan.grouped or plan.inputs or plan.outputs:
+    """True where each row of a motif follows from the first derivations of its branches."""
+    if plan.grouped or plan.inputs or plan.outputs:
         return False
-    if not all(_is_plain(variant) for variant in plan.scope.variants):
+    variants = plan.scope.variants
+    if not all(_is_plain(variant) for variant in variants):
         return False
-    return not any(_speaks_of_a_derivation(column.value) for column in plan.columns)
+    labels = {label for variant in variants for label in _labels(variant)}
+    key = {part.name for part in plan.key}
+    if not all(part.kind == "label" for part in plan.key) or not key <= labels:
+        return False
+    if key and key == labels:
+        return False  # every derivation is a row of its own
+    return not any(_speaks_of_a_derivation(column.value, key) for column in plan.columns)
+
+
+def _labels(conjunction: Conjunction) -> list[str]:
+    return [atom.label for atom in conjunction.atoms if isinstance(atom, LineAtom)]
 
 
 def is_same_for_branches(plan: MotifPlan) -> bool:
     """True where no column tells which branch was taken."""
-    return not any(_is_bound(call) for column in plan.columns for call in _calls(column.value))
+    return not any(
+        _speaks_of_a_derivation(column.value, frozenset()) or any(map(_is_bound, _calls(column.value)))
+        for column in plan.columns
+    )
 
 
 def _is_plain(variant: Conjunction) -> bool:
@@ -80,15 +124,15 @@ def _binds_lists(atom: Atom) -> bool:
     return isinstance(atom, RepeatAtom | EveryAtom) or (isinstance(atom, ScopeAtom) and atom.kind == "opt")
 
 
-def _speaks_of_a_derivation(column: Expression) -> bool:
-    """Whether a column says more than which branch was taken, or something of the kernel."""
+def _speaks_of_a_derivation(column: Expression, key: Set[str]) -> bool:
+    """Whether a column says more than which branch was taken, or something of the kernel or the key."""
     asked = {id(part) for call in _calls(column) for part in call.arguments if _is_bound(call)}
     words = {id(call.function) for call in _calls(column)}
     for part in parts(column):
         if isinstance(part, Name):
             return True
         known = id(part) in asked or id(part) in words
-        if isinstance(part, Symbol) and not known and part.name != "kernel":
+        if isinstance(part, Symbol) and not known and part.name != "kernel" and part.name not in key:
             return True
     return False
 

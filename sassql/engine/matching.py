@@ -52,7 +52,7 @@ def _searched(
     solver = Solver(view, strategy, budget)
     first_of: list[Earliest] = []
     if plan.shows_first and not strategy.exhaustive:
-        first_of = [Earliest(branch) for branch in plan.scope.variants]
+        first_of = [Earliest(branch, plan.key) for branch in plan.scope.variants]
         solver.earliest = {id(b): first for b, first in zip(plan.scope.variants, first_of, strict=True)}
     alike = bool(first_of) and is_same_for_branches(plan)
     try:
@@ -60,9 +60,10 @@ def _searched(
             derivations.append(bindings)
             if first_of:
                 number = bindings.branches[0]
-                first_of[number].saw(bindings)
-                for later in first_of[number + 1 :] if alike and not bindings.doubts else ():
-                    later.close()
+                certain = first_of[number].saw(bindings)
+                if alike and certain is not None:
+                    for later in first_of[number + 1 :]:
+                        later.close(certain)
     except OutOfStepsError as found:
         error = found
     return groups(plan, derivations), error

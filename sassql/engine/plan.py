@@ -329,7 +329,7 @@ class MotifPlan:
     identity: str
     """Equal for plans that find the same: a digest of the text and of the motifs that it uses."""
     shows_first: bool = False
-    """One row a kernel, and all of it follows from the first derivation (`sassql.engine.earliest`)."""
+    """All of a row follows from its first derivations (`sassql.engine.earliest`)."""
 
     @property
     def needed(self) -> tuple[tuple[LineAtom, ...], ...]:
