@@ -19,6 +19,13 @@ CLASSES = {
         "bins_runs": "histogram",
         "spread": "gather_scatter",
     },
+    "running.cu": {
+        "column_sums": "scan",
+        "column_peaks": "scan",
+        "sweep_products": "scan",
+        "sweep_peaks": "scan",
+        "tree_share": "reduction",
+    },
 }
 
 
