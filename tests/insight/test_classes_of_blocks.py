@@ -26,6 +26,11 @@ CLASSES = {
         "sweep_peaks": "scan",
         "tree_share": "reduction",
     },
+    "softmax_small.cu": {
+        "softmax_double": "softmax",
+        "softmax_pairs": "softmax",
+        "range_pairs": "other",
+    },
 }
 
 
