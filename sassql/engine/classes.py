@@ -100,13 +100,9 @@ class Rules:
 
     def class_of(self, kernel: Kernel) -> tuple[str, str]:
         """Name and status as `classify` gives them; what can no longer change the name is not looked for."""
-        found: dict[str, list[Row]] = {}
-        view, answers = View(kernel, False), list[ClassAnswer]()
+        scope, answers = _RuleScope(View(kernel, False), _Asked(self, kernel)), list[ClassAnswer]()
         for rule, names in self._rules:
-            for name in names:
-                if name not in found and (rows := self.rows_of(name, kernel)) is not None:
-                    found[name] = rows
-            holds = truth(rule.condition, _RuleScope(view, found))
+            holds = truth(rule.condition, scope)
             answers.append(ClassAnswer(rule.name, rule.priority, holds, names))
             if holds:
                 break
@@ -138,12 +134,25 @@ def _chosen(answers: Sequence[ClassAnswer]) -> tuple[str, str]:
     return (UNKNOWN, UNKNOWN) if open_above else (OTHER, "match")
 
 
+class _Asked:
+    """The rows of motifs, looked for when a condition asks: without `a`, `a and b` does not ask for `b`."""
+
+    def __init__(self, known: Rules, kernel: Kernel) -> None:
+        self._known, self._kernel = known, kernel
+        self._found: dict[str, list[Row] | None] = {}
+
+    def get(self, name: str) -> list[Row] | None:
+        if name not in self._found:
+            self._found[name] = self._known.rows_of(name, self._kernel)
+        return self._found[name]
+
+
 @dataclass(frozen=True, slots=True)
 class _RuleScope:
     """Names of a rule: motifs, and the kernel."""
 
     view: View
-    rows: dict[str, list[Row]]
+    rows: dict[str, list[Row]] | _Asked
 
     def symbol(self, name: str) -> object:
         if name == "kernel":

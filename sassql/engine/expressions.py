@@ -310,5 +310,6 @@ FUNCTIONS: dict[str, Callable[[list[object]], object]] = {
     "pow": functions.power,
     "distinct": functions.distinct,
     "twin": functions.twin,
+    "lacks": functions.lacks_number,
 }
 """The functions of the language; `sassql.lang.vocabulary.FUNCTIONS` has their names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sassql.engine.pairs import remembered
 from sassql.engine.things import Many, ValueRef, flat, single
 from sassql.facts.addresses import Address
-from sassql.facts.index_relation import Relation, relation, same_walk
+from sassql.facts.index_relation import Relation, lacks, relation, same_walk
 
 _OTHERWISE = 1
 """`case` has one argument more than pairs where it ends with a default."""
@@ -55,6 +55,17 @@ def index_relation(arguments: list[object]) -> object:
     if not isinstance(one, Address) or not isinstance(other, Address):
         return None
     return _relation(one, other)
+
+
+_lacks = remembered(lacks)
+
+
+def lacks_number(arguments: list[object]) -> object:
+    """``lacks(&B, &A)``: whether &A has a thread or block number that &B has not."""
+    one, other = (single(a) for a in arguments[:2])
+    if not isinstance(one, Address) or not isinstance(other, Address):
+        return None
+    return _lacks(one, other)
 
 
 def twin(arguments: list[object]) -> object:

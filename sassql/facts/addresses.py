@@ -287,7 +287,7 @@ class _Maker:
     def _pointer(self, whole: Polynomial) -> tuple[Base, Polynomial]:
         once = Polynomial.number(1)
         plain = [atom for atom in whole.atoms if self._may_point(atom) and whole.coefficient(atom) == once]
-        hidden = [atom for atom in mentioned(whole) if self._is_pointer(atom) and atom not in plain]
+        hidden = [atom for atom in self._inside(whole) if self._is_pointer(atom) and atom not in plain]
         if not plain and not any(hidden):
             return self._loaded(whole)
         if len(plain) != 1 or any(hidden):
@@ -297,6 +297,15 @@ class _Maker:
             return Base("table", 0, str(atom)), whole - Polynomial.of(atom)
         kind = "parameter" if atom.kind is AtomKind.PARAMETER else "constant"
         return Base(kind, atom.number, atom.name), whole - Polynomial.of(atom)
+
+    def _inside(self, whole: Polynomial) -> set[Atom]:
+        """What stands in functions that are added once: a choice of pointers is one of them.
+
+        A number of 8 bytes that something is multiplied with is a size or a stride, and no pointer.
+        """
+        once = Polynomial.number(1)
+        outer = (atom for atom in whole.atoms if atom.args and whole.coefficient(atom) == once)
+        return {atom for function in outer for arg in function.args for atom in mentioned(arg)}
 
     def _loaded(self, whole: Polynomial) -> tuple[Base, Polynomial]:
         """A pointer that was loaded: the only loaded value that is added once, and 8 bytes wide."""

@@ -87,6 +87,37 @@ def same_walk(a: Address, b: Address) -> bool | None:
     return a.offset == b.offset and _walk(a.polynomial) == _walk(b.polynomial)
 
 
+def lacks(one: Address, other: Address) -> bool | None:
+    """Whether threads or blocks that differ in the place of ``other`` share that of ``one``.
+
+    True where a thread or block number of ``other``, or a function of them, is neither in ``one`` nor a
+    function of what is. Loop counters and loaded values do not count. None where an address is opaque.
+    """
+    if AddressKind.OPAQUE in (one.kind, other.kind):
+        return None
+    mine = _numbers(one.polynomial)
+    return any(
+        axis.key not in mine and not ({a.key for a in _specials(axis)} <= mine.keys())
+        for axis in _numbers(other.polynomial).values()
+    )
+
+
+def _numbers(polynomial: Polynomial) -> dict[str, Atom]:
+    """Thread and block numbers of a sum and functions of them, by their keys."""
+    return {
+        atom.key: atom
+        for monomial, _ in polynomial.terms
+        for atom in monomial
+        if atom.kind in (AtomKind.SPECIAL, AtomKind.FUNCTION) and _specials(atom)
+    }
+
+
+def _specials(atom: Atom) -> list[Atom]:
+    """The thread and block numbers that an atom is or is computed from."""
+    found = [atom] if atom.kind is AtomKind.SPECIAL else [a for arg in atom.args for a in mentioned(arg)]
+    return [a for a in found if a.kind is AtomKind.SPECIAL and not a.name.startswith(_UNIFORM_SPECIALS)]
+
+
 def _walk(polynomial: Polynomial) -> tuple[dict[Monomial, int], list[tuple[tuple[str, ...], int]]]:
     """Terms without loop counters; and those with them, the counters left out."""
     fixed: dict[Monomial, int] = {}

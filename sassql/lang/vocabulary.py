@@ -67,7 +67,7 @@ CALL_ATTRIBUTES = ("count", "unresolved")
 
 FUNCTIONS = (
     *("same", "count", "sum", "min", "max", "bound", "overlaps"),
-    *("rank", "case", "first", "relation", "pow", "distinct", "twin"),
+    *("rank", "case", "first", "relation", "pow", "distinct", "twin", "lacks"),
 )
 
 SCOPES = ("kernel", "all")

@@ -39,6 +39,7 @@ def expression(text):
         ("distinct(a, b, many)", 2),
         ("distinct(a, u)", None),
         ("relation(a, b)", None),
+        ("lacks(a, b)", None),
     ],
 )
 def test_functions(text, value):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sassql
-from sassql.facts.index_relation import Relation, relation
+from sassql.facts.index_relation import Relation, lacks, relation
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "lowering"
 EXPECTED = {
@@ -96,3 +96,36 @@ def test_one_access_lies_to_itself_as_its_own():
     for address in kernel.fact("addresses"):
         if address.space.value == "global":
             assert relation(address, address) is Relation.OWN
+
+
+TIMES = """
+extern "C" __global__ void times(const float *a, const float *v, float *y, long n) {
+    long row = blockIdx.x * 4l + threadIdx.x / 32;
+    float s = 0;
+    for (long k = threadIdx.x % 32; k < n; k += 32) s += a[row * n + k] * v[k];
+    y[row] = s;
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"])
+def test_what_threads_and_blocks_share(tmp_path, arch):
+    """Also: a size of 8 bytes that is multiplied is no pointer, so each array has its base."""
+    (tmp_path / "k.cu").write_text(TIMES)
+    (kernel,) = sassql.load(tmp_path / "k.cu", arch=arch).kernels
+    found = {str(a.base): a for a in kernel.fact("addresses") if a.space.value == "global"}
+    a, v, y = (found[f"param{n}"] for n in range(3))
+
+    assert lacks(v, a) is True, "rows share the vector"
+    assert lacks(a, v) is False
+    assert lacks(y, a) is True, "lanes share what is stored"
+    assert lacks(y, v) is True and lacks(v, y) is True
+    assert lacks(a, a) is False
+
+
+def test_nobody_knows_what_shares_an_opaque_place(tmp_path):
+    (tmp_path / "k.cu").write_text(SOURCE)
+    kernel = next(k for k in sassql.load(tmp_path / "k.cu", arch="sm_90").kernels if k.name == "opaque")
+    read, written = (a for a in kernel.fact("addresses") if a.space.value == "global")
+
+    assert lacks(read, written) is None
