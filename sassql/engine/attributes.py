@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sassql.engine.bindings import Matched, Used
+from sassql.engine.elements import Elements
 from sassql.engine.opsets import resolve
 from sassql.engine.things import Calls, Dependent, KernelRef, LoopRef, Many, ValueRef
 from sassql.facts.addresses import Address, Addresses, AddressKind
@@ -14,6 +15,7 @@ from sassql.facts.blocks import Blocks
 from sassql.facts.counters import Counters
 from sassql.facts.meanings import Meanings
 from sassql.facts.polynomials import AtomKind, counter, mentioned
+from sassql.facts.slices import ATOMIC, LOAD
 from sassql.facts.values import SSA, ValueKind
 from sassql.isa import access
 from sassql.isa.sequences import routine
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _SHAPE = re.compile(r"\d{3,}|\d+x\d+x\d+")
 """Shapes of tensor-core operations: ``16816``, ``64x256x16``."""
+_LOADED = (LOAD, ATOMIC)
 _STORED, _RESULT = "value", "d"
 _ATOMS = ("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid")
 
@@ -121,7 +124,17 @@ def _operation(value: ValueRef, view: View) -> object:
     return None if found is None else found.operation
 
 
-VALUE: dict[str, Callable[[ValueRef, View], object]] = {"def": _definition, "op": _operation}
+def _elements(value: ValueRef, view: View) -> object:
+    """From how many elements of one array it is computed, at most."""
+    found: Elements = view.kernel.fact("elements")
+    return found.of(value.occurrences[-1])
+
+
+VALUE: dict[str, Callable[[ValueRef, View], object]] = {
+    "def": _definition,
+    "op": _operation,
+    "elements": _elements,
+}
 
 
 def _coefficient(name: str) -> Callable[[Address, View], object]:
@@ -178,6 +191,18 @@ def _continues(address: Address, view: View) -> object:
     return any(atom.scope is not None for atom in mentioned(address.polynomial))
 
 
+def _by_load(address: Address, view: View) -> object:
+    """Whether a loaded value decides the place; also where nobody knows all of the place."""
+    if address.kind in (AddressKind.PURE, AddressKind.STRUCTURAL):
+        return False
+    ssa: SSA = view.kernel.fact("ssa")
+    values = ssa.address_uses(address.instruction, address.operand)
+    found = [view.slices.backward(value) for value in values]
+    if any(end.kind in _LOADED for part in found for end in part.ends):
+        return True
+    return False if all(part.certain for part in found) else None
+
+
 ADDRESS: dict[str, Callable[[Address, View], object]] = {
     "base": lambda address, view: address.base,
     "offset": lambda address, view: address.offset,
@@ -189,6 +214,7 @@ ADDRESS: dict[str, Callable[[Address, View], object]] = {
     "axes": _axes,
     "grid_stride": _grid_stride,
     "continues": _continues,
+    "by_load": _by_load,
     **{name: _coefficient(name) for name in _ATOMS},
 }
 
@@ -272,10 +298,12 @@ def attribute_of(base: object, name: str, view: View) -> object:
 def method_of(
     base: object, name: str, arguments: Sequence[object], written: Sequence[Expression], view: View
 ) -> object:
-    """``&A.stride(K)`` and ``kernel.has(MUFU.EX2)``."""
+    """``&A.stride(K)``, ``K.has(x)`` and ``kernel.has(MUFU.EX2)``."""
     match base:
         case Address() if name == "stride" and arguments and isinstance(arguments[0], LoopRef):
             return _stride(base, arguments[0].number, view)
+        case LoopRef() if name == "has" and arguments and isinstance(arguments[0], Matched):
+            return int(view.ways.blocks.of[arguments[0].index]) in view.loops[base.number].blocks
         case KernelRef() if name == "has":
             return view.session.has(resolve(tuple(part for e in written for part in opset_of(e)), {}))
     return None

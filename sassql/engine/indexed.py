@@ -218,6 +218,10 @@ class _Planned(Turns):
         self._known = set(bound)
         self._costs: dict[int, float] = {}
 
+    @property
+    def open(self) -> Sequence[Atom]:
+        return [self._atoms[number] for number in self._waiting]
+
     def go_on(self) -> None:
         """Decide on one more atom; behind the last one, on all that are judged again."""
         waiting, known = self._waiting, self._known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from sassql.engine.values import Unit
 from sassql.engine.ways import Position
 
 if TYPE_CHECKING:
+    from sassql.engine.lines import Candidate
     from sassql.engine.solve import Solver
     from sassql.facts.slices import Slice
 
@@ -192,19 +193,39 @@ def claimed_by(claim: ClaimPlan, solver: Solver, bindings: Bindings) -> frozense
     return known
 
 
-def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
-    """``bindings`` where every claim holds about what a value depends on."""
-    occurrences = bindings.value(atom.value)
-    if not occurrences:
-        return None
+def _inside(atom: SliceAtom, solver: Solver, occurrences: Occurrences) -> tuple[frozenset[int], bool]:
+    """All that a value depends on, and whether that is all."""
     slices: list[Slice] = []
     for unit in _units(occurrences):
         if isinstance(unit, int):
             found = solver.view.slices.backward(unit, address=atom.addresses)
             solver.charge(atom.line, (atom.addresses, unit), 3 * len(found.instructions))
             slices.append(found)
+    if len(slices) == 1:
+        return slices[0].instructions, slices[0].certain
     inside = frozenset().union(*(found.instructions for found in slices))
-    certain = all(found.certain for found in slices)
+    return inside, all(found.certain for found in slices)
+
+
+def within(
+    atoms: Sequence[SliceAtom], candidates: Sequence[Candidate], solver: Solver, bindings: Bindings
+) -> Sequence[Candidate]:
+    """The places of a line that the slices of bound values, which shall have it, do have."""
+    for atom in atoms:
+        occurrences = bindings.value(atom.value)
+        if occurrences and candidates:
+            inside, certain = _inside(atom, solver, occurrences)
+            if certain:
+                candidates = [c for c in candidates if c.index in inside]
+    return candidates
+
+
+def sliced(atom: SliceAtom, solver: Solver, bindings: Bindings) -> Bindings | None:
+    """``bindings`` where every claim holds about what a value depends on."""
+    occurrences = bindings.value(atom.value)
+    if not occurrences:
+        return None
+    inside, certain = _inside(atom, solver, occurrences)
     result: Bindings = bindings
     for claim in atom.claims:
         holds = in_slice(claim, inside, certain, solver, bindings)

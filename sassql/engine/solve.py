@@ -38,7 +38,7 @@ from sassql.engine.plan import (
     UseAtom,
     WhereAtom,
 )
-from sassql.engine.relations import first_reached, flow, order, path, sliced
+from sassql.engine.relations import first_reached, flow, order, path, sliced, within
 from sassql.engine.repeat import Repeats, maximal
 from sassql.engine.survivors import is_worth_it, survivors
 from sassql.engine.turns import Turns
@@ -199,6 +199,8 @@ class Solver:
     def _laid(self, turns: Turns, place: int, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to lay a line at its turn; where it pays, without those that cannot go on."""
         candidates = self._candidates(atom, bindings)
+        if not self.strategy.exhaustive and not self.watched:
+            candidates = within(turns.sliced(place), candidates, self, bindings)
         if is_worth_it(candidates) and not self.strategy.exhaustive and not self.watched:
             left = survivors(turns, place, bindings)
             if left.is_useful:

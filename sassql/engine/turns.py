@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sassql.engine.earliest import Earliest
-from sassql.engine.plan import Atom
+from sassql.engine.plan import Atom, LineAtom, SliceAtom
 from sassql.engine.survivors import Survivors
 
 
@@ -15,17 +15,39 @@ class Turns:
     ``earliest`` is set where only the first derivation counts.
     """
 
-    __slots__ = ("earliest", "found", "survivors", "total")
+    __slots__ = ("_sliced", "earliest", "found", "survivors", "total")
 
     def __init__(self, found: Sequence[Atom], total: int = 0) -> None:
         self.found = list(found)
         self.total = total or len(self.found)
         self.earliest: Earliest | None = None
         self.survivors: dict[int, Survivors] = {}
+        self._sliced: dict[int, tuple[SliceAtom, ...]] = {}
 
     def go_on(self) -> None:
         """Decide at least one more; only called while some are missing."""
         raise NotImplementedError
+
+    def sliced(self, place: int) -> tuple[SliceAtom, ...]:
+        """What asks that the line at this turn lies in the slice of a value that the line does not name."""
+        known = self._sliced.get(place)
+        if known is None:
+            line = self.found[place]
+            assert isinstance(line, LineAtom)
+            later = [*self.found[place + 1 :], *self.open]
+            known = self._sliced[place] = tuple(
+                atom
+                for atom in later
+                if isinstance(atom, SliceAtom)
+                and atom.value not in line.keys
+                and any(c.quantifier == "some" and c.pattern is None and c.label == line.label for c in atom.claims)
+            )
+        return known
+
+    @property
+    def open(self) -> Sequence[Atom]:
+        """What has no turn yet."""
+        return ()
 
     def complete(self) -> Sequence[Atom]:
         """All atoms in their order."""

@@ -76,7 +76,7 @@ class Slice:
 
 
 @dataclass(slots=True)
-class _Step:
+class Step:
     """What a slice does at one value: everything that its defining instruction brings in."""
 
     instructions: tuple[int, ...] = ()
@@ -128,8 +128,9 @@ class Slices:
         self._stale: Mapping[int, frozenset[int]] = kernel.fact("stale")
         self._halves: frozenset[int] = kernel.fact("halves")
         self._known: dict[tuple[int, int, bool, bool], Slice] = {}
-        self._steps: dict[int, _Step] = {}
+        self._steps: dict[int, Step] = {}
         self._branches: dict[int, tuple[int, ...]] = {}
+        self._deciding: dict[int, tuple[int, ...]] = {}
         self._routines: dict[int, str] | None = None
         accesses: Accesses = kernel.fact("accesses")
         self._missing = f"{len(accesses.incomplete)} unknown instructions" if accesses.incomplete else ""
@@ -166,15 +167,13 @@ class Slices:
     def _run(self, work: _Work, most: int) -> Slice:
         incomplete = self._missing
         steps, pending, seen, blocks = self._steps, work.pending, work.seen, work.blocks
-        done: list[_Step] = []
+        done: list[Step] = []
         while pending:
             if len(done) >= most:
                 incomplete = f"more than {most} values"
                 break
             value = pending.pop()
-            step = steps.get(value)
-            if step is None:
-                step = steps[value] = self._step(value)
+            step = steps.get(value) or self.step(value)
             done.append(step)
             for source in step.values:
                 if source not in seen:
@@ -194,26 +193,60 @@ class Slices:
         ends = work.ends.union(*(step.ends for step in done if step.ends))
         return Slice(frozenset(instructions), tuple(sorted(ends)), incomplete)
 
-    def _step(self, value: int) -> _Step:
+    def step(self, value: int) -> Step:
+        """What the instruction that makes a value brings in, or what a merge takes."""
+        found = self._steps.get(value)
+        if found is None:
+            found = self._steps[value] = self._step(value)
+        return found
+
+    def deciding(self, value: int) -> tuple[int, ...]:
+        """The values that decide whether the instruction of a value runs, or which input a merge takes."""
+        step = self.step(value)
+        guard = () if step.guard is None else (step.guard,)
+        read = (v for branch in step.branches for v in self.ssa.read[branch])
+        found = (v for block in step.blocks for v in self._deciding_block(block))
+        return tuple(dict.fromkeys((*guard, *read, *found)))
+
+    def ways(self, merge: int) -> list[tuple[int, ...]]:
+        """For each way into a φ: the input that it takes, and the values that decide to go there."""
+        ssa, step, seen = self.ssa, self.step(merge), set(self._merged(merge))
+        found = []
+        for block, value in zip(step.blocks, ssa.inputs[merge], strict=False):
+            last = self._end[block] - 1
+            chosen = self.ssa.read[last] if last in step.branches else ()
+            if value in seen:
+                found.append((value, *chosen, *self._deciding_block(block)))
+        return found
+
+    def _deciding_block(self, block: int) -> tuple[int, ...]:
+        found = self._deciding.get(block)
+        if found is None:
+            work = _Work(control=True, address=False)
+            self._deciders(work, block)
+            found = self._deciding[block] = tuple(work.pending)
+        return found
+
+    def _step(self, value: int) -> Step:
         ssa = self.ssa
         index = ssa.instruction[value]
         match ssa.kind[value]:
             case ValueKind.ENTRY:
-                return _Step(ends=(End(ENTRY, -1, str(ssa.register[value])),))
+                return Step(ends=(End(ENTRY, -1, str(ssa.register[value])),))
             case ValueKind.CALL:
                 name, form = self._routine(index), self._form(index)
                 if not form.shape.known:
-                    return _Step(ends=(End(UNKNOWN, index, f"{form.opcode} is not in the tables"),))
+                    return Step(ends=(End(UNKNOWN, index, f"{form.opcode} is not in the tables"),))
                 if name:
-                    return _Step((index,), (End(ROUTINE, index, name),))
-                return _Step(ends=(End(CALL, index, "what a call, or a store that may, left behind"),))
+                    return Step((index,), (End(ROUTINE, index, name),))
+                return Step(ends=(End(CALL, index, "what a call, or a store that may, left behind"),))
             case ValueKind.PHI:
                 before = self._control.blocks.predecessors[ssa.block[value]]
                 choosing = [b for b in before if len(self._control.blocks.successors[b]) > 1]
                 branches = tuple(self._end[block] - 1 for block in choosing)
-                return _Step(values=self._merged(value), blocks=before, branches=branches)
+                return Step(values=self._merged(value), blocks=before, branches=branches)
             case ValueKind.PSI:
-                return _Step(values=self._merged(value), guard=ssa.guard(index))
+                return Step(values=self._merged(value), guard=ssa.guard(index))
             case ValueKind.DEF:
                 return self._defined(value, index)
 
@@ -223,9 +256,9 @@ class Slices:
         unseen = self._stale.get(value)
         return inputs if unseen is None else tuple(v for i, v in enumerate(inputs) if i not in unseen)
 
-    def _defined(self, value: int, index: int) -> _Step:
+    def _defined(self, value: int, index: int) -> Step:
         ssa = self.ssa
-        step = _Step((index,), blocks=(ssa.block[value],), guard=ssa.guard(index))
+        step = Step((index,), blocks=(ssa.block[value],), guard=ssa.guard(index))
         form = self._form(index)
         if ssa.register[value].file == "L":
             self._stored_in_slot(step, value, index)
@@ -243,7 +276,7 @@ class Slices:
             step.ends = (*ends, End(SPECIAL, index, special)) if special else ends
         return step
 
-    def _stored_in_slot(self, step: _Step, value: int, index: int) -> None:
+    def _stored_in_slot(self, step: Step, value: int, index: int) -> None:
         """A word of the stack frame: what was stored there."""
         operand = self.ssa.operand[value]
         source = None if operand < 0 else self.ssa.use(index, operand, self.ssa.unit[value])
@@ -252,7 +285,7 @@ class Slices:
         elif source is not None:
             step.values = (source,)
 
-    def _loaded(self, step: _Step, value: int, index: int) -> None:
+    def _loaded(self, step: Step, value: int, index: int) -> None:
         slot = self.ssa.slot_use(index, self.ssa.unit[value]) if index in self.ssa.slots else None
         edge = self._flow.source(index)
         if slot is not None:

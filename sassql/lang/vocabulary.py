@@ -52,10 +52,10 @@ ATTRIBUTES = (
 )
 """What may follow a label."""
 
-VALUE_ATTRIBUTES = ("def", "op")
-LOOP_ATTRIBUTES = ("depth", "trips", "kind")
+VALUE_ATTRIBUTES = ("def", "op", "elements")
+LOOP_ATTRIBUTES = ("depth", "trips", "kind", "has")
 ADDRESS_ATTRIBUTES = (
-    *("base", "offset", "space", "bytes", "kind", "stride", "by_thread", "by_block"),
+    *("base", "offset", "space", "bytes", "kind", "stride", "by_thread", "by_block", "by_load"),
     *("axes", "grid_stride", "continues"),
     *("tid_x", "tid_y", "tid_z", "ctaid_x", "ctaid_y", "ctaid_z", "laneid"),
 )
