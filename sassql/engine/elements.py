@@ -32,7 +32,7 @@ _MOST_ROUNDS = 8
 
 
 class Elements:
-    """What each value of a kernel takes, as a set of bits: one for each load, and for each merge of rivals."""
+    """What each value of a kernel takes, as bits: one for each load, and for each merge of rivals."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._slices: Slices = kernel.fact("slices")

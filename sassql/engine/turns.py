@@ -35,13 +35,8 @@ class Turns:
             line = self.found[place]
             assert isinstance(line, LineAtom)
             later = [*self.found[place + 1 :], *self.open]
-            known = self._sliced[place] = tuple(
-                atom
-                for atom in later
-                if isinstance(atom, SliceAtom)
-                and atom.value not in line.keys
-                and any(c.quantifier == "some" and c.pattern is None and c.label == line.label for c in atom.claims)
-            )
+            slices = (atom for atom in later if isinstance(atom, SliceAtom) and atom.value not in line.keys)
+            known = self._sliced[place] = tuple(atom for atom in slices if _asks_for(atom, line.label))
         return known
 
     @property
@@ -54,3 +49,7 @@ class Turns:
         while len(self.found) < self.total:
             self.go_on()
         return self.found
+
+
+def _asks_for(atom: SliceAtom, label: str) -> bool:
+    return any(c.quantifier == "some" and c.pattern is None and c.label == label for c in atom.claims)
