@@ -26,6 +26,7 @@ CLASSES = {
         "sweep_peaks": "scan",
         "tree_share": "reduction",
     },
+    "sorting.cu": {"sort_pairs": "sort"},
     "softmax_small.cu": {
         "softmax_double": "softmax",
         "softmax_pairs": "softmax",
