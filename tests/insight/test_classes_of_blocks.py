@@ -12,6 +12,9 @@ from sassql.insight.classify import rules
 BLOCKS = Path(__file__).parents[2] / "corpora" / "blocks"
 
 CLASSES = {
+    "exchange.cu": {
+        "momentum_exchange": "elementwise",
+    },
     "bins.cu": {
         "bins_weighted": "histogram",
         "bins_searched": "histogram",
