@@ -14,6 +14,8 @@ BLOCKS = Path(__file__).parents[2] / "corpora" / "blocks"
 CLASSES = {
     "exchange.cu": {
         "momentum_exchange": "elementwise",
+        "pairs_exchange": "other",
+        "window_max": "reduction",
     },
     "bins.cu": {
         "bins_weighted": "histogram",
