@@ -303,6 +303,7 @@ def test_patterns_say_what_they_say():
     assert parse("f(a, -b)") == parse("f( a,-b )")
     assert parse("f(#1.0)") == parse("f(#0x3f800000)") != parse("f(#1)")
     assert routine("__cuda_sm70_shflsync_bfly_p") == "shuffle"
+    assert routine("$__internal_3_$__cuda_sm20_dblrcp_rn_slowpath_v3") == "rcp_f64"
     assert routine("my_div_rn_f32") == ""
 
 
