@@ -21,22 +21,20 @@ from sassql.engine.plan import (
     RepeatAtom,
     ScopeAtom,
 )
+from sassql.engine.rows import NOWHERE, Key, key_of
 from sassql.lang.ast import Call, Expression, Name, Symbol
 from sassql.lang.walk import parts
-
-_NOT_HERE = -1
-"""In a key: a label that this branch does not have."""
-Key = tuple[int, ...]
 
 
 class Earliest:
     """The first derivation of one branch so far, by key, and what may still come before it."""
 
-    __slots__ = ("_certain", "_key", "_labels", "_perhaps")
+    __slots__ = ("_certain", "_key", "_keyed", "_labels", "_perhaps")
 
     def __init__(self, conjunction: Conjunction, key: Sequence[KeyPart]) -> None:
         self._labels = sorted(_labels(conjunction))
-        self._key = [part.name for part in key]
+        self._key = key
+        self._keyed = [part.name for part in key if part.name in self._labels]
         self._certain: dict[Key, list[int]] = {}
         self._perhaps: dict[Key, list[int]] = {}
 
@@ -50,7 +48,7 @@ class Earliest:
 
     def close(self, key: Key) -> None:
         """An earlier branch has a certain derivation, and the branch makes no difference."""
-        self._certain[key] = [_NOT_HERE] * len(self._labels)
+        self._certain[key] = [NOWHERE] * len(self._labels)
 
     def is_late(self, bindings: Bindings) -> bool:
         """True where no derivation that begins so can be the first one of its row."""
@@ -67,13 +65,8 @@ class Earliest:
 
     def _key_of(self, bindings: Bindings) -> Key | None:
         """The row to which a derivation belongs; None before that is known."""
-        key = []
-        for name in self._key:
-            laid = bindings.labels.get(name)
-            if laid is None and name in self._labels:
-                return None
-            key.append(_NOT_HERE if laid is None else laid[0].index)
-        return tuple(key)
+        known = all(name in bindings.labels for name in self._keyed)
+        return key_of(self._key, bindings) if known else None
 
     def _is_beyond(self, bindings: Bindings, best: list[int]) -> bool:
         for label, place in zip(self._labels, best, strict=True):

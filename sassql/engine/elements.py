@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from sassql.engine.session import session
 from sassql.engine.ways import Ways
 from sassql.facts.addresses import Addresses, Base
 from sassql.facts.slices import Slices
@@ -43,7 +44,7 @@ class Elements:
         by_base: dict[Base, list[tuple[int, int]]] = {}
         for load in found:
             by_base.setdefault(load.base, []).append((load.instruction, self._bit[load.instruction]))
-        self._rivals = _rivals(by_base.values(), Ways(kernel))
+        self._rivals = _rivals(by_base.values(), session(kernel, everything=False).ways)
         self._merged: dict[int, int] = {}
         """By merge of rivals: its bit."""
         self._from: list[list[int]] = []

@@ -15,6 +15,7 @@ from sassql.engine.plan import Through
 from sassql.engine.values import Unit, Values
 from sassql.facts.blocks import Blocks
 from sassql.facts.loops import Loops
+from sassql.facts.stale import seen_inputs
 from sassql.facts.values import GUARD, SSA, ValueKind
 from sassql.isa import classes
 from sassql.isa.sequences import routine
@@ -95,10 +96,10 @@ class Reach:
             case ValueKind.PHI:
                 if self._ssa.block[value] in headers:
                     return 0, ()
-                return 0, tuple(self._values.unit_of(v) for v in self._seen_inputs(value))
+                return 0, tuple(self._values.unit_of(v) for v in seen_inputs(self._kernel, value))
             case ValueKind.PSI:
                 guard = self._ssa.guard(self._ssa.instruction[value])
-                found = [*self._seen_inputs(value), *([] if guard is None else [guard])]
+                found = [*seen_inputs(self._kernel, value), *([] if guard is None else [guard])]
                 return 0, tuple(self._values.unit_of(v) for v in found)
             case ValueKind.CALL:
                 return 0, () if self._ssa.instruction[value] in self._routines else None
@@ -113,13 +114,6 @@ class Reach:
                 if through.anything or self._may_pass(row, form, through):
                     return 1, self._data(index, form)
         return 0, ()
-
-    def _seen_inputs(self, value: int) -> list[int]:
-        """What a merge takes in, without what it is nowhere where it matters."""
-        inputs = self._ssa.inputs[value]
-        stale: Mapping[int, frozenset[int]] = self._kernel.fact("stale")
-        never = stale.get(value, ())
-        return [v for place, v in enumerate(inputs) if place not in never]
 
     def _is_free(self, row: int, form: Form) -> bool:
         if row not in self._free:

@@ -199,9 +199,10 @@ class Solver:
     def _laid(self, turns: Turns, place: int, atom: LineAtom, bindings: Bindings) -> Iterator[Bindings]:
         """Every way to lay a line at its turn; where it pays, without those that cannot go on."""
         candidates = self._candidates(atom, bindings)
-        if not self.strategy.exhaustive and not self.watched:
-            candidates = within(turns.sliced(place), candidates, self, bindings)
-        if is_worth_it(candidates) and not self.strategy.exhaustive and not self.watched:
+        if self.strategy.exhaustive or self.watched:
+            return self._on(atom, candidates, bindings)
+        candidates = within(turns.sliced(place), candidates, self, bindings)
+        if is_worth_it(candidates):
             left = survivors(turns, place, bindings)
             if left.is_useful:
                 candidates = left.of(candidates, bindings, self)

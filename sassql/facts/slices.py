@@ -9,7 +9,7 @@ instruction left in place counts only where somebody can see it (facts "stale" a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sassql.facts.accesses import Accesses
@@ -17,6 +17,7 @@ from sassql.facts.addresses import Addresses
 from sassql.facts.control import Control
 from sassql.facts.forms import Forms
 from sassql.facts.memory_flow import MemoryFlow
+from sassql.facts.stale import seen_inputs
 from sassql.facts.values import GUARD, SSA, ValueKind
 from sassql.isa.constant_reads import constant_read, place_of
 from sassql.isa.meanings import templates
@@ -125,7 +126,6 @@ class Slices:
         self._atomic = {a.instruction for a in addresses if a.access in ("atomic", "both")}
         self._of: list[int] = self._control.blocks.of.tolist()
         self._end: list[int] = self._control.blocks.end.tolist()
-        self._stale: Mapping[int, frozenset[int]] = kernel.fact("stale")
         self._halves: frozenset[int] = kernel.fact("halves")
         self._known: dict[tuple[int, int, bool, bool], Slice] = {}
         self._steps: dict[int, Step] = {}
@@ -210,7 +210,7 @@ class Slices:
 
     def ways(self, merge: int) -> list[tuple[int, ...]]:
         """For each way into a φ: the input that it takes, and the values that decide to go there."""
-        ssa, step, seen = self.ssa, self.step(merge), set(self._merged(merge))
+        ssa, step, seen = self.ssa, self.step(merge), set(seen_inputs(self.kernel, merge))
         found = []
         for block, value in zip(step.blocks, ssa.inputs[merge], strict=False):
             last = self._end[block] - 1
@@ -244,17 +244,11 @@ class Slices:
                 before = self._control.blocks.predecessors[ssa.block[value]]
                 choosing = [b for b in before if len(self._control.blocks.successors[b]) > 1]
                 branches = tuple(self._end[block] - 1 for block in choosing)
-                return Step(values=self._merged(value), blocks=before, branches=branches)
+                return Step(values=seen_inputs(self.kernel, value), blocks=before, branches=branches)
             case ValueKind.PSI:
-                return Step(values=self._merged(value), guard=ssa.guard(index))
+                return Step(values=seen_inputs(self.kernel, value), guard=ssa.guard(index))
             case ValueKind.DEF:
                 return self._defined(value, index)
-
-    def _merged(self, value: int) -> tuple[int, ...]:
-        """The inputs of a merge that somebody can see."""
-        inputs = self.ssa.inputs[value]
-        unseen = self._stale.get(value)
-        return inputs if unseen is None else tuple(v for i, v in enumerate(inputs) if i not in unseen)
 
     def _defined(self, value: int, index: int) -> Step:
         ssa = self.ssa

@@ -46,6 +46,14 @@ def stale(kernel: Kernel) -> Mapping[int, frozenset[int]]:
     return {merged: frozenset(places) for merged, places in found.items()}
 
 
+def seen_inputs(kernel: Kernel, merged: int) -> tuple[int, ...]:
+    """The inputs of a PSI or PHI value that somebody can see."""
+    ssa: SSA = kernel.fact("ssa")
+    unseen: Mapping[int, frozenset[int]] = kernel.fact("stale")
+    inputs, never = ssa.inputs[merged], unseen.get(merged)
+    return inputs if never is None else tuple(v for place, v in enumerate(inputs) if place not in never)
+
+
 @dataclass(slots=True)
 class _Stale:
     kernel: Kernel
