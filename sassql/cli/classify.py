@@ -65,7 +65,8 @@ def classify(
                     yield _unanswered(problem)
 
     write_rows(records(), format, columns=None if format == "jsonl" else COLUMNS)
-    show_problems(problem for problem in problems if not problem.exit_code)
+    in_rows = format == "jsonl"  # whose objects say the reason
+    show_problems(problem for problem in problems if not (in_rows and problem.exit_code))
     told = ", ".join(f"{count} {name}" for name, count in classes.most_common())
     click.echo(f"{classes.total()} kernels{': ' if told else ''}{told}", err=True)
     ctx.exit(code_of(problems, found=bool(classes)))
